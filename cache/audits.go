@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/audits"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
@@ -52,12 +53,20 @@ func (a Audits) Fresh() (low, high float64) {
 // StaleHits returns the last 20 hits that audits found stale, the latest first. The slice belongs to
 // the caller.
 func (t *Tiers) StaleHits() []StaleHit {
-	hits := t.core.Audits.Hits()
+	hits := t.audits.Hits()
 	all := make([]StaleHit, len(hits))
 	for i := range hits {
 		all[i] = staleHit(&hits[i])
 	}
 	return all
+}
+
+// auditor opens the auditor of a core.
+func (cfg *TiersConfig) auditor(core *store.Core) *audits.Auditor {
+	if cfg.OnStale == nil {
+		return audits.Open(core, nil)
+	}
+	return audits.Open(core, func(h *audits.StaleHit) { cfg.OnStale(staleHit(h)) })
 }
 
 func staleHit(h *audits.StaleHit) StaleHit {

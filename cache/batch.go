@@ -6,7 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 )
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
@@ -26,7 +26,7 @@ func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map
 	case c.s == nil:
 		return g.vals, errZero("get many")
 	case err != nil:
-		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: failure.WrongUse(err)}
+		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: fault.WrongUse(err)}
 	}
 	b := engine.NewBatch(ctx, c.v, &o)
 	g.local(ctx, c, &b, keys)
@@ -55,7 +55,7 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 	switch {
 	case err == nil:
 		g.vals[k] = v
-	case !errors.Is(err, failure.ErrNotFound):
+	case !errors.Is(err, fault.ErrNotFound):
 		if g.errs == nil {
 			g.errs = make(map[K]error)
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/filling"
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"

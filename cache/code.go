@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -17,7 +17,7 @@ var codes = []struct {
 	is   error
 	code string
 }{
-	{failure.ErrUsage, "usage"},
+	{fault.ErrUsage, "usage"},
 	{key.ErrEmpty, "key"},
 	{key.ErrTooLong, "key"},
 	{key.ErrSeparator, "key"},
@@ -33,17 +33,17 @@ var codes = []struct {
 	{codec.ErrValue, "codec"},
 	{codec.ErrType, "codec"},
 	{codec.ErrCorrupt, "codec"},
-	{failure.ErrClosed, "closed"},
-	{failure.ErrRecursive, "recursive"},
-	{failure.ErrGoexit, "goexit"},
-	{failure.ErrOverloaded, "overloaded"},
-	{failure.ErrLoadTimeout, "load_timeout"},
+	{fault.ErrClosed, "closed"},
+	{fault.ErrRecursive, "recursive"},
+	{fault.ErrGoexit, "goexit"},
+	{fault.ErrOverloaded, "overloaded"},
+	{fault.ErrLoadTimeout, "load_timeout"},
 	{ErrUnavailable, "unavailable"},
 	{context.Canceled, "canceled"},
 	{context.DeadlineExceeded, "canceled"},
-	{failure.ErrMiss, "miss"},
-	{failure.ErrNotModified, "not_modified"},
-	{failure.ErrNotFound, "not_found"},
+	{fault.ErrMiss, "miss"},
+	{fault.ErrNotModified, "not_modified"},
+	{fault.ErrNotFound, "not_found"},
 }
 
 // Code returns a short name for the error, for metrics and for programs that branch on it. A

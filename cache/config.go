@@ -4,8 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/twofold-go/twofold/internal/errtree"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 )
 
 // For returns the Config of a cache with the key and value types of load, so the call need not
@@ -28,10 +27,10 @@ func NotFoundIs[K comparable, V any](load Loader[K, V], absent ...error) Loader[
 	if load == nil {
 		return nil
 	}
-	absent = append(slices.Clone(absent), failure.ErrNotFound)
+	absent = append(slices.Clone(absent), fault.ErrNotFound)
 	return func(ctx context.Context, k K) (V, error) {
 		v, err := load(ctx, k)
-		if err != nil && !errtree.Only(err, failure.ErrNotFound) && errtree.Only(err, absent...) {
+		if err != nil && !fault.Only(err, fault.ErrNotFound) && fault.Only(err, absent...) {
 			err = &absence{err}
 		}
 		return v, err
@@ -41,8 +40,8 @@ func NotFoundIs[K comparable, V any](load Loader[K, V], absent ...error) Loader[
 // absence is a loader's error that means ErrNotFound.
 type absence struct{ err error }
 
-func (a *absence) Error() string { return failure.ErrNotFound.Error() + ": " + a.err.Error() }
+func (a *absence) Error() string { return fault.ErrNotFound.Error() + ": " + a.err.Error() }
 
-func (a *absence) Is(target error) bool { return target == failure.ErrNotFound }
+func (a *absence) Is(target error) bool { return target == fault.ErrNotFound }
 
 func (a *absence) Unwrap() error { return a.err }

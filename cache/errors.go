@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/twofold-go/twofold/internal/failure"
-	"github.com/twofold-go/twofold/internal/unavailable"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/wire"
 )
 
@@ -16,29 +15,29 @@ var (
 	// absence is remembered for the policy's NegativeTTL. If a loader joins it with another
 	// error, the load has failed and is not an ErrNotFound, because the value may exist. See
 	// [NotFoundIs] for a database's own error.
-	ErrNotFound = failure.ErrNotFound
+	ErrNotFound = fault.ErrNotFound
 
 	// ErrMiss means that no tier that could be asked holds the key and there is no loader.
-	ErrMiss = failure.ErrMiss
+	ErrMiss = fault.ErrMiss
 
 	// ErrNotModified is what a loader returns when the value that it got from [Previous] is
 	// still valid. The value gets a new lifetime.
-	ErrNotModified = failure.ErrNotModified
+	ErrNotModified = fault.ErrNotModified
 
 	// ErrOverloaded means that too many loads or flights were running or waiting.
-	ErrOverloaded = failure.ErrOverloaded
+	ErrOverloaded = fault.ErrOverloaded
 
 	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It wraps
 	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline.
-	ErrLoadTimeout = failure.ErrLoadTimeout
+	ErrLoadTimeout = fault.ErrLoadTimeout
 
 	// ErrUnavailable means that the remote tier or the log could not be reached. Then Set,
 	// Delete, Expire or Invalidate may not have reached other processes. Reads continue without
 	// the tier: they load. An *invalidate.PendingError matches it.
-	ErrUnavailable = unavailable.Err
+	ErrUnavailable = fault.ErrUnavailable
 
 	// ErrClosed means that the [Tiers] were closed, before the call or during it.
-	ErrClosed = failure.ErrClosed
+	ErrClosed = fault.ErrClosed
 
 	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes. It
 	// also means that there is only a local tier and it has no room for the value. The key is still
@@ -53,10 +52,10 @@ var (
 	// for it. The wait may lead through other loaders of this process. A loader may Set, Delete or
 	// Expire its own key. A read counts from its call to its return, even in a goroutine that the
 	// loader does not wait for.
-	ErrRecursive = failure.ErrRecursive
+	ErrRecursive = fault.ErrRecursive
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.
-	ErrGoexit = failure.ErrGoexit
+	ErrGoexit = fault.ErrGoexit
 )
 
 // Error wraps every error that a method of this package returns for a key or a scope.
@@ -146,7 +145,7 @@ func (e *BatchError[K]) Unwrap() []error {
 	return errs
 }
 
-var errZeroCache = failure.WrongUse(errors.New("the zero Cache; make one with New"))
+var errZeroCache = fault.WrongUse(errors.New("the zero Cache; make one with New"))
 
 // errZero returns the error of a method of the zero Cache.
 func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 )
 
 // Waiting for the fill of another process takes little longer than the load.

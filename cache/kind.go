@@ -5,8 +5,7 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/errtree"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/key"
 )
@@ -57,28 +56,44 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry.Entry) (perKey 
 	batch, _ := errors.AsType[*BatchError[K]](whole)
 	only, _ := whole.(*BatchError[K]) //nolint:errorlint // itself, not what it wraps
 	perKey = make([]error, len(es))
+	known := 0
 	for i, e := range es {
 		it := itemOf[K, V](e)
 		if batch != nil && batch.Errs[it.key] != nil {
 			perKey[i] = notAbsent(batch.Errs[it.key])
 		} else if v, ok := vals[it.key]; ok {
 			it.val = v
+			known++
 		} else if whole == nil || only != nil {
-			perKey[i] = failure.ErrNotFound
+			perKey[i] = fault.ErrNotFound
 		} else {
 			perKey[i] = notAbsent(whole)
 		}
 	}
+	if known < len(vals) && anyOther(vals, keys) {
+		s.store.WarnOfUnasked()
+	}
 	return perKey, whole
+}
+
+// anyOther reports whether vals has a key that is not in keys.
+func anyOther[K comparable, V any](vals map[K]V, keys []K) bool {
+	asked := 0
+	for _, k := range keys {
+		if _, ok := vals[k]; ok {
+			asked++
+		}
+	}
+	return asked < len(vals)
 }
 
 // notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a key
 // that failed in part would be remembered as absent.
 func notAbsent(err error) error {
-	if err == nil || errtree.Only(err, failure.ErrNotFound) || errtree.Only(err, failure.ErrNotModified) {
+	if err == nil || fault.Only(err, fault.ErrNotFound) || fault.Only(err, fault.ErrNotModified) {
 		return err
 	}
-	return errtree.Without(err, failure.ErrNotFound, failure.ErrNotModified)
+	return fault.Without(err, fault.ErrNotFound, fault.ErrNotModified)
 }
 
 func (s *shared[K, V]) Adopt(e, prev *entry.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -25,7 +25,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	case unusable != nil:
 		return unusable
 	case err != nil:
-		return &Error{Op: op, Key: c.v.Name, Err: failure.WrongUse(err)}
+		return &Error{Op: op, Key: c.v.Name, Err: fault.WrongUse(err)}
 	}
 	sets, errs := make([]engine.Setting, 0, len(vals)), map[K]error{}
 	for k, v := range vals {

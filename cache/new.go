@@ -13,7 +13,8 @@ import (
 
 // New returns the cache that cfg describes. It refuses a faulty configuration and names all
 // faults. Several caches may share a namespace of t if their key types, value types, codecs,
-// schemas and LocalOnly are the same.
+// schemas and LocalOnly are the same, and all or none has Tags. They share the values. Each load is
+// made with the loader, the Tags and the policy of the cache that is called, so give all the same Tags.
 func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	core, err := t.engine()
 	if err != nil {

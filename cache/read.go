@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/store"
 )
 
@@ -77,7 +77,7 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 	}
 	o, err := collect(c.v, opts, ofLoader(load))
 	if err != nil {
-		return Result[V]{}, c.fail("get", k, failure.WrongUse(err))
+		return Result[V]{}, c.fail("get", k, fault.WrongUse(err))
 	}
 	return c.fetch(ctx, "get", k, load, &o, found)
 }

@@ -216,32 +216,52 @@ func TestSecretRotation(t *testing.T) {
 	equal(t, total(last).Cells.Unauthentic, 2, "unauthentic cells")
 }
 
-// BenchmarkSecret measures what a secret costs a remote hit on a Redis server. It reads from
-// processes with and without a secret in turn, so a busy machine slows both equally, and compares
-// the medians:
+// BenchmarkSecret measures what a secret costs a remote hit on a Redis server:
 //
-//	go test -run '^$' -bench BenchmarkSecret -benchtime 50000x ./cache
+//	go test -run '^$' -bench 'BenchmarkSecret|BenchmarkTags' -benchtime 50000x ./cache
 func BenchmarkSecret(b *testing.B) {
 	for _, size := range []int{100, 10 << 10} {
-		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) { benchmarkSecret(b, strings.Repeat("x", size)) })
+		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
+			priceOfARemoteHit(b, strings.Repeat("x", size), func(tc *cache.TiersConfig, _ *cache.Config[int, string]) { tc.Secret = secretA })
+		})
 	}
 }
 
-func benchmarkSecret(b *testing.B, value string) {
+// BenchmarkTags measures what Config.Tags costs a remote hit: the check that the cell has the tags.
+func BenchmarkTags(b *testing.B) {
+	for _, n := range []int{1, 4} {
+		b.Run(fmt.Sprintf("%d of 100B", n), func(b *testing.B) {
+			tags := make([]string, n)
+			for i := range tags {
+				tags[i] = fmt.Sprint("org:", i)
+			}
+			priceOfARemoteHit(b, strings.Repeat("x", 100), func(_ *cache.TiersConfig, c *cache.Config[int, string]) {
+				c.Tags = func(int, string) []string { return tags }
+			})
+		})
+	}
+}
+
+// priceOfARemoteHit reads from processes without and with a setting in turn, so a busy machine slows both equally, and
+// compares the medians. Each has cells of its own.
+func priceOfARemoteHit(b *testing.B, value string, set func(*cache.TiersConfig, *cache.Config[int, string])) {
 	rdb := redistest.Start(b).Client()
 	var near [2]*forgetful
 	var caches [2]cache.Cache[int, string]
-	for i, secret := range [][]byte{nil, secretA} {
+	for i := range caches {
 		near[i] = &forgetful{Tier: local.New(local.Config{})}
-		tiers, err := cache.Open(cache.TiersConfig{
-			Local: near[i], Remote: redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()}), Secret: secret,
+		tc := cache.TiersConfig{
+			Local: near[i], Remote: redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()}),
 			Policies: policy.Table{{Patch: patch{RemoteTimeout: new(time.Minute), LocalTTL: new(time.Hour)}}},
-		})
+		}
+		cfg := cache.Config[int, string]{Namespace: "bench:v1", Load: func(context.Context, int) (string, error) { return value, nil }}
+		if i == 1 {
+			set(&tc, &cfg)
+		}
+		tiers, err := cache.Open(tc)
 		must(b, err)
 		b.Cleanup(func() { _ = tiers.Close(context.Background()) })
-		caches[i], err = cache.New(tiers, cache.Config[int, string]{
-			Namespace: "bench:v1", Load: func(context.Context, int) (string, error) { return value, nil },
-		})
+		caches[i], err = cache.New(tiers, cfg)
 		must(b, err)
 		_, err = caches[i].Get(b.Context(), 1)
 		must(b, err)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/store"
 )
 
@@ -22,7 +22,7 @@ import (
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := collectSet(c.v, opts)
 	if err != nil {
-		return c.fail("set", k, failure.WrongUse(err))
+		return c.fail("set", k, fault.WrongUse(err))
 	}
 	var s engine.Setting
 	if err := c.start(ctx, &s, "set", k, v, &o); err != nil {

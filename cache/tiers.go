@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/audits"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -14,7 +15,8 @@ import (
 // Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
 // Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
-	core *store.Core
+	core   *store.Core
+	audits *audits.Auditor
 }
 
 // Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
@@ -24,16 +26,16 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tiers{core}, nil
+	return &Tiers{core, cfg.auditor(core)}, nil
 }
 
 // engine returns the engine of the Tiers, or why there is none.
 func (t *Tiers) engine() (*store.Core, error) {
 	switch {
 	case t == nil:
-		return nil, failure.WrongUse(errors.New("Tiers is nil; make it with Open"))
+		return nil, fault.WrongUse(errors.New("Tiers is nil; make it with Open"))
 	case t.core == nil:
-		return nil, failure.WrongUse(errors.New("the zero Tiers; make it with Open"))
+		return nil, fault.WrongUse(errors.New("the zero Tiers; make it with Open"))
 	}
 	return t.core, nil
 }
@@ -42,7 +44,7 @@ func (t *Tiers) engine() (*store.Core, error) {
 func (t *Tiers) do(op, key string, run func(*store.Core) error) error {
 	core, err := t.engine()
 	if err == nil && core.Work.Closed() {
-		err = failure.ErrClosed
+		err = fault.ErrClosed
 	}
 	if err != nil {
 		return &Error{Op: op, Key: "-", Err: err}

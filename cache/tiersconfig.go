@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/audits"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
@@ -125,9 +124,6 @@ func (cfg *TiersConfig) engine() store.Config {
 		Codecs: cfg.Codecs, MaxLoads: cfg.MaxLoads, MaxRefreshes: cfg.MaxRefreshes, MaxFlights: cfg.MaxFlights,
 		ClaimTTL: cfg.ClaimTTL, Secret: cfg.Secret, PreviousSecret: cfg.PreviousSecret, MaxAudits: cfg.MaxAudits, MaxTenants: cfg.MaxTenants, Logger: cfg.Logger,
 		MeterProvider: cfg.MeterProvider, TracerProvider: cfg.TracerProvider, Faults: faults{},
-	}
-	if cfg.OnStale != nil {
-		c.OnStale = func(h *audits.StaleHit) { cfg.OnStale(staleHit(h)) }
 	}
 	if cfg.OnStored != nil {
 		c.OnStored = func(e *entry.Entry) { cfg.OnStored(e) }

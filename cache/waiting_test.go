@@ -29,6 +29,54 @@ func TestLateValueIsKept(t *testing.T) {
 		source deaf; source takes=1m; a gets slow; took 2s; wait 58s; a gets 1.1 local`})
 }
 
+// All callers left, and the loader did not look at its context. Its value is stored in both tiers.
+func TestValueOfAnAbandonedLoadIsKept(t *testing.T) {
+	for _, on := range []ground{alone, paired, logged} {
+		play(t, scene{name: string(on), on: on, steps: `
+			source deaf; source takes=5s; a gets late timeout=1s; a many late timeout=1s key=2; wait 5s; loads 2
+			a gets 1.1 local; a gets 2.1 local key=2; b gets 1.1; b gets 2.1 key=2; loads 2`})
+	}
+}
+
+// A detached load goes on when its last caller has left, and later callers join it. The source is slower than its
+// callers are patient: without Detached each of them begins a load, and nothing is ever stored.
+func TestDetachedLoads(t *testing.T) {
+	const callers = "a gets late timeout=900ms; a gets late timeout=900ms; a gets late timeout=900ms; a many late timeout=900ms key=2; "
+	detached := thingConfig{Policy: patch{Detached: new(true)}}
+	for _, on := range []ground{alone, paired, logged} {
+		play(
+			t,
+			scene{name: "not detached", on: on, steps: "source takes=3s; " + callers + "wait 3s; running 0; loads 4; a peeks nothing"},
+			scene{name: "detached", on: on, cfg: detached, steps: "source takes=3s; " + callers + "wait 3s; loads 2; a gets 1.1 local; a gets 2.1 local key=2"},
+			scene{name: "joined", on: on, cfg: detached, steps: "source takes=3s; a gets late timeout=900ms; a gets late timeout=900ms; a gets 1.1; took 1200ms; loads 1"},
+			scene{name: "LoadMany", on: on, cfg: detached, many: true, steps: "source takes=3s; " + callers + "wait 3s; loads 2; a gets 1.1 local; a gets 2.1 local key=2"},
+			scene{name: "overtaken", on: on, cfg: detached, steps: "source takes=3s; a gets late timeout=900ms; a deletes; wait 6s; a gets 1.2 local"},
+			scene{name: "failed", on: on, cfg: detached, steps: "source takes=3s; source fails; a gets late timeout=900ms; wait 3s; a peeks nothing"},
+			scene{name: "LoadTimeout", on: on, cfg: thingConfig{Policy: patch{Detached: new(true), LoadTimeout: new(2 * time.Second)}}, steps: `
+				source takes=1h; a gets late timeout=900ms; wait 1s; running 1; wait 200ms; running 0`},
+			scene{name: "MaxLoads", on: on, cfg: detached, tc: cache.TiersConfig{MaxLoads: 1}, steps: `
+				source takes=20s; a gets late timeout=900ms; a gets late timeout=900ms key=2; wait 18s; running 1; wait 20s; loads 1; a gets 1.1 local`},
+			scene{name: "Off", on: on, cfg: thingConfig{Policy: patch{Detached: new(true), Off: new(true)}}, steps: "source takes=3s; a gets late timeout=900ms; running 0"},
+			scene{name: "closed", on: on, cfg: detached, steps: "source takes=1h; a gets late timeout=900ms; a closes late; running 0"},
+		)
+	}
+}
+
+// A read does not wait for a Refresh, or a background refresh, of its own process if the remote tier has a value.
+func TestReadsDoNotWaitForARefresh(t *testing.T) {
+	for _, call := range []string{"a gets ", "a many "} {
+		play(
+			t,
+			scene{name: call + "beside a Refresh", on: paired, steps: "b gets 1.1; source takes=5s; go a refreshes; wait 1s; " + call + "1.1; took 0s; wait 5s; " + call + "1.2; loads 2"},
+			scene{name: call + "nothing there", on: paired, steps: "source takes=5s; go a refreshes; wait 1s; " + call + "1.1; took 4s-4.3s; loads 1"},
+			scene{name: call + "no remote tier", on: alone, steps: "source takes=5s; go a refreshes; wait 1s; " + call + "1.1; took 4s; loads 1"},
+			scene{name: call + "remote tier fails", on: paired, steps: "source takes=5s; remote fails; go a refreshes; wait 1s; " + call + "any; loads 1"},
+			scene{name: call + "SkipLocal, stale", on: paired, cfg: thingConfig{Policy: patch{Stale: new(time.Hour)}}, steps: "b gets 1.1; wait 2m; source takes=5s; " +
+				strings.Repeat(call+"1.1 stale SkipLocal; took 0s; wait 1s; ", 4) + "wait 2s; " + call + "1.2 SkipLocal; loads 2"},
+		)
+	}
+}
+
 // A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would not
 // be a bound.
 func TestStuckLoadersHoldTheirSlots(t *testing.T) {

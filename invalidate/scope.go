@@ -54,11 +54,11 @@ type Scope struct {
 	kind   Kind
 	tenant string
 	text   string
-	fault  *fault // not nil: why it is invalid
+	wrong  *wrong // not nil: why it is invalid
 }
 
-// fault is the reason why a scope is invalid, found when it was made.
-type fault struct{ err error }
+// wrong is the reason why a scope is invalid, found when it was made.
+type wrong struct{ err error }
 
 // Key covers one key.
 func Key(k key.Key) Scope { return Scope{kind: KindKey, text: k.String()} }
@@ -71,7 +71,7 @@ func Key(k key.Key) Scope { return Scope{kind: KindKey, text: k.String()} }
 func Prefix(tenant, prefix string) Scope {
 	s := Scope{kind: KindPrefix, tenant: tenant, text: tenant + ":" + prefix}
 	if prefix == "" {
-		s.fault = &fault{fmt.Errorf("%w: prefix is empty: Tenant covers all keys of a tenant, All those of all tenants", ErrScope)}
+		s.wrong = &wrong{fmt.Errorf("%w: prefix is empty: Tenant covers all keys of a tenant, All those of all tenants", ErrScope)}
 	}
 	return s
 }
@@ -82,7 +82,7 @@ func Tenant(tenant string) Scope { return Scope{kind: KindPrefix, tenant: tenant
 // Invalid returns a scope that fails with err, for packages that make scopes. Validate, and every
 // call that gets the scope, returns an error that wraps err. Err must not be nil.
 func Invalid(err error) Scope {
-	return Scope{fault: &fault{fmt.Errorf("%w: %w", ErrScope, err)}}
+	return Scope{wrong: &wrong{fmt.Errorf("%w: %w", ErrScope, err)}}
 }
 
 // All covers every key of every tenant.
@@ -129,7 +129,7 @@ func (s Scope) String() string {
 		return "tag " + quoted(s.tenant) + ":" + quoted(s.text)
 	case s.kind == KindAll:
 		return "everything"
-	case s.kind == 0 && s.fault != nil:
+	case s.kind == 0 && s.wrong != nil:
 		return "invalid scope"
 	}
 	return s.kind.String() + " " + quoted(s.text)
@@ -145,8 +145,8 @@ func quoted(text string) string {
 
 // Validate returns nil, or an error that wraps [ErrScope] and says why the scope is invalid.
 func (s Scope) Validate() error {
-	if s.fault != nil {
-		return s.fault.err
+	if s.wrong != nil {
+		return s.wrong.err
 	}
 	switch s.kind {
 	case KindKey:

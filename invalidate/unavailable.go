@@ -1,6 +1,6 @@
 package invalidate
 
-import "github.com/twofold-go/twofold/internal/unavailable"
+import "github.com/twofold-go/twofold/internal/fault"
 
 // Is makes every PendingError match cache.ErrUnavailable in errors.Is.
-func (e *PendingError) Is(target error) bool { return target == unavailable.Err }
+func (e *PendingError) Is(target error) bool { return target == fault.ErrUnavailable }

@@ -111,6 +111,7 @@ type patchJSON struct {
 	MaxRefreshes  *int      `json:"max_refreshes,omitempty"`
 	SoftTimeout   *duration `json:"soft_timeout,omitempty"`
 	LoadTimeout   *duration `json:"load_timeout,omitempty"`
+	Detached      *bool     `json:"detached,omitempty"`
 	LocalTTL      *duration `json:"local_ttl,omitempty"`
 	MinLoad       *duration `json:"min_load,omitempty"`
 	MaxValueBytes *int      `json:"max_value_bytes,omitempty"`

@@ -108,6 +108,15 @@ type Policy struct {
 	// not expire. The default is 30 seconds. FusionCache calls it FactoryHardTimeout.
 	LoadTimeout time.Duration
 
+	// Detached lets a load go on until LoadTimeout when its last caller has left. It counts among MaxLoads, and its
+	// value is stored unless an invalidation has overtaken it. Callers that come later join it. A load that waits
+	// for its turn ends with its last caller all the same. It is for a
+	// source that takes longer than its callers wait: otherwise each of them begins a load that is
+	// cancelled, and nothing is ever stored. It costs the source loads that nobody waits for. Close ends such
+	// loads. If false, the default, the load's context is cancelled when the last caller leaves. What a loader that ignores
+	// its context returns is stored in both cases. FusionCache has AllowTimedOutFactoryBackgroundCompletion.
+	Detached bool
+
 	// LocalTTL is how long a process trusts its own copy before it asks the remote tier
 	// again. It matters where no log carries invalidations. If zero, the default, a process trusts
 	// its copy as long as the value is fresh. In HTTP it is max-age with a longer s-maxage, in

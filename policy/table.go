@@ -23,6 +23,7 @@ type Patch struct {
 	MaxRefreshes  *int
 	SoftTimeout   *time.Duration
 	LoadTimeout   *time.Duration
+	Detached      *bool
 	LocalTTL      *time.Duration
 	MinLoad       *time.Duration
 	MaxValueBytes *int
@@ -44,6 +45,7 @@ func (q Patch) Apply(p Policy) Policy {
 	set(&p.MaxRefreshes, q.MaxRefreshes)
 	set(&p.SoftTimeout, q.SoftTimeout)
 	set(&p.LoadTimeout, q.LoadTimeout)
+	set(&p.Detached, q.Detached)
 	set(&p.LocalTTL, q.LocalTTL)
 	set(&p.MinLoad, q.MinLoad)
 	set(&p.MaxValueBytes, q.MaxValueBytes)

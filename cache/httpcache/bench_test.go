@@ -9,7 +9,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )

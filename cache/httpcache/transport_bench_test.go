@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )

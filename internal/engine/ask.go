@@ -7,12 +7,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // Asked is the key of an ask, as the typed side knows it. Its functions stay on the caller's stack,
@@ -35,6 +35,7 @@ type Ask struct {
 	sample bool    // a local hit in the sample
 	led    bool    // the caller leads f
 	done   bool    // the caller has its answer
+	peeked bool    // the caller took part in a flight that only peeked
 	f      *flight // that the caller takes part in; nil: none
 }
 
@@ -67,7 +68,7 @@ func (a *Ask) begin(v *store.View, op string, at uint64, load any, o *store.Opti
 		a.j.MinLoaded = a.called - int64(o.MaxAge)
 	}
 	if a.j.Core.Work.Closed() {
-		return failure.ErrClosed
+		return fault.ErrClosed
 	}
 	return v.Err
 }
@@ -94,7 +95,7 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 			return nil, false, err
 		}
 		if in.Loads(&a.j.Core.Fills, a.j.FullKey()) {
-			return nil, false, failure.ErrRecursive
+			return nil, false, fault.ErrRecursive
 		}
 		in.DependOn(&a.j.Core.Fills, a.j.FullKey(), a.j.View.Prefixes()) // also if the read fails
 	}
@@ -102,12 +103,21 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 	if a.j.Entry != nil {
 		same = a.j.Same
 	}
-	ok := func(f *flight) bool { return !force && a.joins(f) && same(f.j.Entry) }
+	passed := false
+	ok := func(f *flight) bool {
+		if force || !a.joins(f) || !same(f.j.Entry) {
+			return false
+		}
+		pass := a.passes(f)
+		passed = passed || pass
+		return !pass
+	}
 	if c := flightsOf(a.j.View).Find(a.j.Addr, ok); c != nil {
 		f = c.Meta
-	} else if f, led, err = a.newFlight(in, k, ok); err != nil {
+	} else if f, led, err = a.newFlight(in, k, ok, &passed); err != nil {
 		return nil, false, err
 	}
+	a.peeked = f.peeks
 	if a.j.Entry == nil {
 		a.j.Entry, a.j.Used = f.j.Entry, true // of an equal key
 	}
@@ -122,19 +132,19 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 }
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
-func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
+func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool, peeks *bool) (f *flight, led bool, err error) {
 	a.own(k)
 	if err := a.j.Spell(); err != nil {
 		return nil, false, err
 	}
 	f = new(flight)
-	f.j, f.outer = a.j, in
+	f.j, f.outer, f.peeks = a.j, in, *peeks
 	f.mark, f.begun = a.j.Core.Fences.Capture(), a.j.Core.Now() // this may be the caller's second flight
 	f.Meta = f
 	c, led := flightsOf(a.j.View).Join(a.j.Addr, &f.Call, ok)
 	if c == nil {
 		a.j.View.Counts.Inc(measure.FlightRefused)
-		return nil, false, failure.ErrOverloaded
+		return nil, false, fault.ErrOverloaded
 	}
 	return c.Meta, led, nil
 }
@@ -161,6 +171,14 @@ func (a *Ask) joins(f *flight) bool {
 		(mine.Opts.Anew || max(flown.MinLoaded, f.begun) >= mine.MinLoaded) && // MaxAge: it may end with an older value, which accepts refuses
 		(a.leased || a.called-f.begun < mine.Core.Bound) && //           the lease: without it a fence may be missing for so old a flight
 		!a.overtook(f) //                                             an invalidation or Expire of the key or a prefix
+}
+
+// passes reports whether the caller of a flight's key first asks the remote tier, in a flight that only peeks. The other
+// flight loads in any case: it is a Refresh, or a background refresh of a value that the caller cannot see
+// here. If the remote tier has no answer, the caller joins that flight after all.
+func (a *Ask) passes(f *flight) bool {
+	return (f.j.Opts.Anew || f.j.Refreshing != nil && f.j.Standing() == nil) &&
+		!a.peeked && !a.j.Opts.Anew && a.j.Refreshing == nil && !a.j.Policy.Off && a.j.Far() != nil
 }
 
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
@@ -219,7 +237,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	if led {
 		a.countLed(out, src, reason)
 		if a.j.Policy.Audit > 0 && src != entry.Load && out.err == nil {
-			auditHit(ctx, &a.j, it, src, a.j.Policy.Audit)
+			a.j.Core.Sampled(ctx, a.j, it, src, a.j.Policy.Audit)
 		}
 	} else if out.span != nil {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})

@@ -7,7 +7,6 @@
 //	store     what this process holds and knows: tiers, lease, fences, entries by key, frames
 //	filling   the handle of a running load: what it records, reads and waits for
 //	entry     one cached value: its times, tags and parts, and whether a fence covers it
-//	audits    how many audits begin, and what they found
 //	failure   the errors that callers compare
 //
 // # The states of a read

@@ -8,13 +8,12 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/filling"
-	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/store"
 )
 
@@ -28,10 +27,11 @@ type flight struct {
 	outer *filling.Fill // the load that began this flight, if nested
 
 	calls.Call[*flight, outcome]
-	lent    scope.Latch                  // opened when a load waits for this flight; see takeTurn
+	lent    calls.Latch                  // opened when a load waits for this flight; see takeTurn
+	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	loading atomic.Bool                  // a loader was called
 	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
-	look    scope.Deadline               // of the first call to the remote tier
+	look    calls.Deadline               // of the first call to the remote tier
 }
 
 // outcome is the result of a flight.
@@ -53,7 +53,7 @@ type outcome struct {
 // end ends the flight, unless it has ended already. Any goroutine may call end.
 func (f *flight) end(out outcome) {
 	if errors.Is(out.err, context.Canceled) && f.j.Core.Work.Over() {
-		out.err = failure.ErrClosed // the contexts of the work do not say why they end
+		out.err = fault.ErrClosed // the contexts of the work do not say why they end
 	}
 	if !f.Finish(out) {
 		return

@@ -7,7 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -45,7 +45,7 @@ func (p *party) load() {
 	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
 		for i := range as { // the same error as its callers got
 			if errors.Is(as[i].err, context.DeadlineExceeded) {
-				as[i].err = failure.ErrLoadTimeout
+				as[i].err = fault.ErrLoadTimeout
 			}
 		}
 	}
@@ -112,6 +112,9 @@ func (p *party) enter(l *load) error {
 			l.Also(p.runs[i].f.j.FullKey())
 		}
 		p.runs[i].f.fill.Store(&l.Fill)
+		if f.j.Policy.Detached && !f.j.Policy.Off {
+			p.runs[i].f.Pin()
+		}
 	}
 	f.j.View.Counts.Inc(measure.Loads)
 	if f.j.Core.Seen.Tracing() {
@@ -161,7 +164,7 @@ func (p *party) takeTurn(l *load) error {
 			return err
 		}
 		p.runs[0].f.j.View.Counts.Inc(measure.LoadRefused)
-		return failure.ErrOverloaded
+		return fault.ErrOverloaded
 	}
 	l.turn = err == nil
 	return nil
@@ -180,10 +183,11 @@ func (a *attempt) guard(t *store.Core, fill *filling.Fill, f func() error) {
 		a.took = time.Duration(t.Now() - a.begun)
 		a.facts = fill.Close()
 	}()
-	a.failed = failure.Failed(f())
+	a.failed = fault.Failed(f())
 }
 
-// keepClaims renews the party's claims during a long load, until stop or the end of ctx. It does
+// keepClaims renews the party's claims during a long load, until stop or LoadTimeout, also if all callers have
+// left: a loader that ignores its context may still return a value. It does
 // not renew a claim that an invalidation has removed; the fill of that claim fails.
 func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
 	var keys []string
@@ -198,20 +202,21 @@ func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
 	if len(keys) == 0 {
 		return func() bool { return false }
 	}
-	return renew(ctx, &p.runs[0].f.j, keys, claims)
+	j := &p.runs[0].f.j
+	return renew(ctx, j, j.Core.Now()+int64(j.Policy.LoadTimeout), keys, claims)
 }
 
-// renew renews claims until stop or the end of ctx.
+// renew renews claims until stop, or until the given time.
 //
 //go:noinline
-func renew(ctx context.Context, j *store.Job, keys []string, claims []tier.Claim) (stop func() bool) {
+func renew(ctx context.Context, j *store.Job, until int64, keys []string, claims []tier.Claim) (stop func() bool) {
 	every, far, timeout := j.Core.Config.ClaimTTL/3, j.View.Counts.Far, j.Policy.RemoteTimeout
 	var t *time.Timer
 	t = time.AfterFunc(time.Hour, func() {
-		if ctx.Err() != nil {
+		if j.Core.Now() >= until || j.Core.Work.Over() {
 			return
 		}
-		got, err := far.ClaimMany(ctx, timeout, keys, claims)
+		got, err := far.ClaimMany(context.WithoutCancel(ctx), timeout, keys, claims)
 		n := 0
 		for i := range got {
 			if got[i].Granted || err != nil {
@@ -250,7 +255,7 @@ func (o *overdue) end(why error) {
 		o.f.end(out)
 		return
 	}
-	out.err = failure.ErrLoadTimeout
+	out.err = fault.ErrLoadTimeout
 	out.far = o.far
 	o.f.failed(out, o.spare)
 }

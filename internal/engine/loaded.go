@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/errtree"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/filling"
 )
@@ -106,15 +105,16 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 		if a.facts.OnPrevious && prev.it != nil {
 			f.dependOn(it, prev, &a.facts)
 		}
-	case errors.Is(err, failure.ErrNotModified) && prev.it != nil:
+	case errors.Is(err, fault.ErrNotModified) && prev.it != nil:
 		f.j.View.Kind.Adopt(it, prev.it)
 		tags = nil
 		f.dependOn(it, prev, &a.facts)
-	case errors.Is(err, failure.ErrNotFound):
+	case errors.Is(err, fault.ErrNotFound):
 		a.cause = err
-		it.Writable().Err = f.j.Stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
+		it.Writable().Err = f.j.Stored(fault.Remember(err, fault.ErrNotFound, fault.IsCoder))
 	default:
 		a.err = err
+		f.j.View.WarnOfNoRows(err)
 		return
 	}
 	a.empty = it.Err == nil && f.j.View.Kind.Empty(it)

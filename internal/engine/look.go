@@ -3,16 +3,16 @@ package engine
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // look asks the remote tier for the runs' cells and checks them. Without a lease it does not
 // ask, because it could not check the answer.
-func look(ctx context.Context, runs []run, d *scope.Deadline) {
+func look(ctx context.Context, runs []run, d *calls.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 && runs[0].claimsAbsent() {
 		runs[0].lookAndClaim(ctx, d)
@@ -45,11 +45,11 @@ func look(ctx context.Context, runs []run, d *scope.Deadline) {
 // run wait for another process.
 func (r *run) claimsAbsent() bool {
 	j := &r.f.j
-	return j.CanLoad() && j.View.Counts.Far.Looks() && j.Refreshing == nil && r.waits.n == 0 && j.Standing() == nil
+	return j.CanLoad() && !r.f.peeks && j.View.Counts.Far.Looks() && j.Refreshing == nil && r.waits.n == 0 && j.Standing() == nil
 }
 
 // lookAndClaim is look for a run that needs the claim if there is no cell.
-func (r *run) lookAndClaim(ctx context.Context, d *scope.Deadline) {
+func (r *run) lookAndClaim(ctx context.Context, d *calls.Deadline) {
 	j := &r.f.j
 	if !j.CanCheckFrames(ctx) {
 		r.shown(ctx, store.Frame{}, store.ErrUnconfirmed)

@@ -3,10 +3,10 @@ package engine
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/store"
 )
 
@@ -63,7 +63,7 @@ func rounds(ctx context.Context, asks []*Ask, k Asked, p *patience, give give) {
 
 // take gives the outcome of its flight to the caller, if the caller may take it.
 func (a *Ask) take(ctx context.Context, out *outcome, i int, give give) bool {
-	if !a.led && !a.accepts(a.f, out) {
+	if (!a.led || out.again) && !a.accepts(a.f, out) {
 		return false
 	}
 	a.done = true
@@ -180,7 +180,7 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 	}
 	a.j.View.Inherit(ctx, it, a.lease)
 	if a.j.Policy.Audit > 0 {
-		auditHit(ctx, &a.j, it, entry.Local, a.j.Policy.Audit)
+		a.j.Core.Sampled(ctx, a.j, it, entry.Local, a.j.Policy.Audit)
 	}
 	return Answer{it, entry.Local, reason != measure.NotStale, now}, true, it.Err
 }
@@ -212,7 +212,7 @@ func peekRemote(ctx context.Context, j *store.Job, k Asked) (it *entry.Entry, as
 		return nil, false
 	}
 	j.Entry = k.Blank()
-	f, err := j.GetCell(ctx, new(scope.Deadline))
+	f, err := j.GetCell(ctx, new(calls.Deadline))
 	if err != nil {
 		return nil, false
 	}

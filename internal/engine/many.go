@@ -41,7 +41,7 @@ func NewBatch(ctx context.Context, v *store.View, o *store.Options) Batch {
 func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n store.Note) {
 	b.v.Inherit(ctx, it, lease)
 	if n != 0 {
-		auditNoted(ctx, b.v, it)
+		sampled(ctx, b.v, it)
 	}
 }
 

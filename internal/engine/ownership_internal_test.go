@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/filling"
-	"github.com/twofold-go/twofold/internal/scope"
 )
 
 // A run belongs to the goroutine of its party. Other goroutines have the flight, contexts, and a
@@ -15,7 +15,7 @@ import (
 func TestLateCannotReachARun(t *testing.T) {
 	owned := reachable(
 		reflect.TypeFor[late](), reflect.TypeFor[flight](), reflect.TypeFor[filling.Fill](),
-		reflect.TypeFor[outcome](), reflect.TypeFor[scope.Scope](), reflect.TypeFor[scope.Deadline](),
+		reflect.TypeFor[outcome](), reflect.TypeFor[calls.Scope](), reflect.TypeFor[calls.Deadline](),
 		reflect.TypeFor[countdown](), reflect.TypeFor[Ask](),
 	)
 	if len(owned) < 20 {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/twofold-go/twofold/internal/failure"
-	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/calls"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -66,7 +66,7 @@ func newParty(ctx context.Context, runs []run) *party {
 func (p *party) launch() bool {
 	if !p.runs[0].f.j.Core.Work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
-			p.runs[i].f.end(outcome{err: failure.ErrClosed})
+			p.runs[i].f.end(outcome{err: fault.ErrClosed})
 		}
 		sendFills(p, p.runs) // gives a claim of the first step back
 		return false
@@ -129,7 +129,7 @@ func (p *party) step() bool {
 	}
 	switch p.runs[0].next {
 	case toLook:
-		look(&p.Scope, p.runs, new(scope.Deadline))
+		look(&p.Scope, p.runs, new(calls.Deadline))
 	case toWait:
 		p.wait()
 	case toClaim:
@@ -213,7 +213,7 @@ func fallen(ctx context.Context, runs []run, panicked any) {
 	if len(runs) == 0 {
 		return
 	}
-	out := outcome{err: failure.ErrGoexit}
+	out := outcome{err: fault.ErrGoexit}
 	if panicked != nil {
 		out = outcome{panicked: runs[0].f.j.Core.Faults.Panicked(panicked)}
 	}

@@ -7,9 +7,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -34,7 +34,8 @@ import (
 //	an answer            the party, once it is stored          nothing
 //	LoadTimeout          the load's timer: an old value, or    when the loader returns: stores
 //	                     ErrLoadTimeout (see late)             its value, or gives the claim back
-//	the last caller left no caller waits                       gives the claim back
+//	the last caller left no caller waits; never with the       if the loader returns a value all
+//	                     policy's Detached                     the same: stores it
 //	a panic, a Goexit    the party, by fallen                  gives all claims back
 //	Close                the party, with ErrClosed             gives the claim back
 //	a claim was lost     the party, with the value             keeps it nowhere
@@ -90,7 +91,7 @@ type run struct {
 
 // party is the runs of one goroutine.
 type party struct {
-	scope.Scope // the context of its work
+	calls.Scope // the context of its work
 	runs        []run
 	parts       *atomic.Int64 // the parties of a refresh that has forked; nil: only this one
 
@@ -102,7 +103,7 @@ type party struct {
 // countdown cancels a scope when all the flights of a party are abandoned.
 type countdown struct {
 	left  atomic.Int64
-	scope *scope.Scope
+	scope *calls.Scope
 }
 
 func (c *countdown) Cancel() {
@@ -120,7 +121,7 @@ type waits struct {
 
 // load is one call of a loader, with its turn and its limits.
 type load struct {
-	scope.Scope
+	calls.Scope
 	filling.Fill
 	ctx    context.Context // the loader's context: the load itself, or a child with a span
 	turn   bool            // it holds one of the MaxLoads turns

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/errtree"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -52,7 +51,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	}
 	a.it = a.e
 	a.it.LoadedHere(a.begun, a.took)
-	a.it.Writable().Err = f.j.Stored(f.j.Core.Faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
+	a.it.Writable().Err = f.j.Stored(f.j.Core.Faults.Remembered(fault.CodeOf(a.err), fault.Remember(a.err, nil, fault.IsCoder)))
 	f.j.SetTags(a.it, nil, &a.facts)
 	if _, overtaken := f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &a.it.Deps); !overtaken && admits(&f.j, a) {
 		r.store(a, ttl)
@@ -62,7 +61,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 // ours reports whether an error comes from this library, perhaps from another cache that the
 // loader read. Such an error is no failure of the source.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{failure.ErrOverloaded, failure.ErrLoadTimeout, failure.ErrClosed, failure.ErrRecursive, failure.ErrGoexit, filling.ErrDeclined}, func(own error) bool {
+	return slices.ContainsFunc([]error{fault.ErrOverloaded, fault.ErrLoadTimeout, fault.ErrClosed, fault.ErrRecursive, fault.ErrGoexit, filling.ErrDeclined}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }
@@ -95,6 +94,7 @@ func admits(j *store.Job, a *attempt) bool {
 		why = measure.FillNoStore
 	case a.facts.BadTag:
 		why = measure.FillTags
+		j.View.WarnOfBadTag()
 	case a.took < j.Policy.MinLoad:
 		why = measure.FillNotAdmitted
 	}
@@ -121,6 +121,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	if !r.claimed {
 		if size := f.j.SizeOf(it, 0); size > int64(f.j.Policy.MaxValueBytes) {
 			f.j.View.Counts.Inc(measure.FillTooLarge)
+			f.j.View.WarnOfSize(f.j.Policy.MaxValueBytes)
 			r.keep = nil
 		} else {
 			r.size = size
@@ -250,6 +251,7 @@ func payloadOf(j *store.Job, it *entry.Entry) (wire.Encoded, measure.Stat) {
 	e, err := j.View.Encode(j.View.Value(it), j.Policy.MaxValueBytes)
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
+		j.View.WarnOfSize(j.Policy.MaxValueBytes)
 		return e, measure.FillTooLarge
 	case err != nil:
 		// Not the error's text, because encoders quote the value.

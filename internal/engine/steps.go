@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -37,11 +37,13 @@ func (r *run) begin() {
 	}
 }
 
-// load makes LOAD the next step, if there is a loader.
+// load makes LOAD the next step, if there is a loader and the flight may load.
 func (r *run) load() {
-	r.next = toLoad
-	if !r.f.j.CanLoad() {
-		r.end(outcome{err: failure.ErrMiss})
+	switch r.next = toLoad; {
+	case r.f.peeks:
+		r.end(outcome{again: true})
+	case !r.f.j.CanLoad():
+		r.end(outcome{err: fault.ErrMiss})
 	}
 }
 
@@ -77,8 +79,10 @@ func (r *run) decide(f store.Frame) {
 	switch {
 	case f.Verdict == store.Usable && r.serve(f.It):
 	case r.fallback():
+	case r.f.peeks:
+		r.end(outcome{again: true})
 	case !r.f.j.CanLoad():
-		r.end(outcome{err: failure.ErrMiss})
+		r.end(outcome{err: fault.ErrMiss})
 	case f.Claimed && f.Nonce == r.claim.Nonce && !f.Nonce.IsZero():
 		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
 	case f.Verdict == store.Leased && !r.over():

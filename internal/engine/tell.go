@@ -20,11 +20,23 @@ func Told(ctx context.Context, v *store.View, it *entry.Entry, n store.Note) {
 	case now >= it.FreshUntil():
 		end = measure.EndedStale
 	}
-	auditNoted(ctx, v, it)
+	sampled(ctx, v, it)
 	t.Seen.Event(ctx, v.Counts, "cache.hit", end)
 	if n >= store.Timed {
 		t.Seen.Waited(ctx, v.Counts, now-int64(n-store.Timed), end, true)
 	}
+}
+
+// sampled offers a noted local hit for an audit. The share of noted hits is known.
+func sampled(ctx context.Context, v *store.View, it *entry.Entry) {
+	p := v.InForce()
+	if p.Audit == 0 {
+		return
+	}
+	var j store.Job
+	j.Start(v, "audit", nil, &store.AnyAge)
+	j.Addr = v.Kind.Slot(it)
+	v.Core.Sampled(ctx, j, it, entry.Local, p.Audit*float64(v.Core.Notable.Load()&p.Sample+1))
 }
 
 // Found finishes a Fetch that is a hit of the fast path as of now. No audit is in force.

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -247,7 +247,7 @@ func (it *Entry) SetTerms(m wire.Terms) {
 func (it *Entry) Said() *wire.Terms { return cmp.Or(it.Terms, &wire.Unsaid) }
 
 // Remembered reports whether the entry is a remembered error.
-func (it *Entry) Remembered() bool { return it.Err != nil && !errors.Is(it.Err, failure.ErrNotFound) }
+func (it *Entry) Remembered() bool { return it.Err != nil && !errors.Is(it.Err, fault.ErrNotFound) }
 
 // KeptUntil returns the time until which a load that replaces the entry may see it. It is never
 // before the last result of Times.

@@ -4,8 +4,6 @@ package entry
 
 import (
 	"reflect"
-
-	"github.com/twofold-go/twofold/internal/checksum"
 )
 
 // All readers share a value of the local tier. A change of it is a bug that otherwise appears as
@@ -32,7 +30,7 @@ func (it *Entry) checksum() uint64 {
 	if it.Err != nil {
 		return 0
 	}
-	crc, ok := checksum.Of(reflect.ValueOf(it.Home.Owner.Value(it)).Elem())
+	crc, ok := checksumOf(reflect.ValueOf(it.Home.Owner.Value(it)).Elem())
 	if !ok {
 		return 0
 	}

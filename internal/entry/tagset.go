@@ -42,6 +42,9 @@ func (s *TagSet) Grow(n int) { s.Tags = slices.Grow(s.Tags, min(n, tier.MaxTags-
 // Many reports whether the set stands for more tags or parts than it holds.
 func (s *TagSet) Many() bool { return s.manyTags() || s.ManyParts() }
 
+// HasTag reports whether an invalidation of the tag reaches the set.
+func (s *TagSet) HasTag(hash uint64) bool { return slices.Contains(s.Tags, hash) || s.manyTags() }
+
 func (s *TagSet) manyTags() bool {
 	return len(s.Tags) == tier.MaxTags && slices.Contains(s.Tags, invalidate.AnyTag)
 }

@@ -2,7 +2,7 @@ package entry
 
 import (
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // Unfenced reports whether no fence covers the entry. It also notes the end of its freshness by an

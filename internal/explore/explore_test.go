@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 
 	. "github.com/twofold-go/twofold/internal/explore"
 )

@@ -1,7 +1,7 @@
 package fence
 
 import (
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/fence/fencetest"
+	"github.com/twofold-go/twofold/internal/testkit/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

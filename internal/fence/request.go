@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -75,7 +75,7 @@ func (r Request) Split(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fence
 }
 
 // Name adds the names of the scopes.
-func (r Request) Name(names lognames.Names) {
+func (r Request) Name(names logwire.Names) {
 	for _, s := range r.Scopes {
 		names.Add(s)
 	}

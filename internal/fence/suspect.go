@@ -3,7 +3,7 @@ package fence
 import (
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/fence/fencetest"
+	"github.com/twofold-go/twofold/internal/testkit/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

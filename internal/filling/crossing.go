@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 )
 
 // Loads reports whether f, or a load around it, loads this key.
@@ -31,7 +31,7 @@ func (f *Fill) Await(at *atomic.Pointer[Fill]) error {
 	defer crossing.Unlock()
 	crossing.searches++
 	if at.Load().reaches(f) {
-		return failure.ErrRecursive
+		return fault.ErrRecursive
 	}
 	f.awaits = append(f.awaits, at)
 	return nil

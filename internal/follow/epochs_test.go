@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/testkit/fencetest"
 	"github.com/twofold-go/twofold/internal/testkit/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 )

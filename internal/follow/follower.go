@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
 )

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/fence/fencetest"
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/fencetest"
 	"github.com/twofold-go/twofold/internal/testkit/memlog"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -76,9 +75,9 @@ func (w *Follower) takeStoring(orders []*order) *storing {
 }
 
 // contents returns what a round sends: fences, the cells that the log removes, and names.
-func (w *Follower) contents(orders []*order, s *storing) (keys, scopes []invalidate.Fence, cells []string, names lognames.Names) {
+func (w *Follower) contents(orders []*order, s *storing) (keys, scopes []invalidate.Fence, cells []string, names logwire.Names) {
 	if w.named {
-		names = lognames.Names{}
+		names = logwire.Names{}
 	}
 	for _, o := range orders {
 		keys, scopes = o.req.Split(keys, scopes)

@@ -3,8 +3,8 @@ package follow_test
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/testkit/fencetest"
 	"github.com/twofold-go/twofold/internal/testkit/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 )

@@ -49,6 +49,7 @@ const (
 	CellCorrupt
 	CellForeign
 	CellUnauthentic
+	CellUntagged
 	CellRefused
 	Evictions
 	EvictedBytes

@@ -3,13 +3,12 @@ package measure
 import (
 	"time"
 
-	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
 // family returns a counter whose values of attr are counted by stats.
-func family(name, unit, desc, attr string, values []string, stats ...Stat) meter.Family[*Numbers] {
-	return meter.Family[*Numbers]{Name: name, Unit: unit, Desc: desc, Attr: attr, Values: values, Get: func(n *Numbers) []int64 {
+func family(name, unit, desc, attr string, values []string, stats ...Stat) Family[*Numbers] {
+	return Family[*Numbers]{Name: name, Unit: unit, Desc: desc, Attr: attr, Values: values, Get: func(n *Numbers) []int64 {
 		counts := make([]int64, len(stats))
 		for i, s := range stats {
 			counts[i] = n[s]
@@ -19,13 +18,13 @@ func family(name, unit, desc, attr string, values []string, stats ...Stat) meter
 }
 
 // single returns a counter of one stat.
-func single(name, unit, desc string, s Stat) meter.Family[*Numbers] {
-	return meter.One(name, unit, desc, func(n *Numbers) int64 { return n[s] })
+func single(name, unit, desc string, s Stat) Family[*Numbers] {
+	return One(name, unit, desc, func(n *Numbers) int64 { return n[s] })
 }
 
 // The instruments of a namespace and tenant, of the tiers, of the local tier and of the log.
 var (
-	ofSpace = []meter.Family[*Numbers]{
+	ofSpace = []Family[*Numbers]{
 		family("cache.hit", "{read}", "Reads answered by a tier.", "tier", []string{"local", "remote"}, HitsLocal, HitsRemote),
 		single("cache.miss", "{read}", "Reads that went to the loader.", Misses),
 		single("cache.merge", "{read}", "Reads that waited for another read's fetch or load.", Merges),
@@ -44,30 +43,30 @@ var (
 			[]string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store"},
 			FillStored, FillLost, FillFailed, FillTooLarge, FillUnencodable, FillTags, FillNotAdmitted, FillNoStore),
 		single("cache.value.many_tags", "{value}", "Values with too many tags, which the invalidation of any tag covers.", FillManyTags),
-		family("cache.cell.refused", "{cell}", "Remote values that were not served.", "reason", []string{"corrupt", "foreign", "unauthentic", "invalidated"}, CellCorrupt, CellForeign, CellUnauthentic, CellRefused),
+		family("cache.cell.refused", "{cell}", "Remote values that were not served.", "reason", []string{"corrupt", "foreign", "unauthentic", "untagged", "invalidated"}, CellCorrupt, CellForeign, CellUnauthentic, CellUntagged, CellRefused),
 		family("cache.audit", "{hit}", "Hits that were compared with the source.", "outcome", []string{"same", "ended", "stale", "failed", "skipped"},
 			AuditsSame, AuditsEnded, AuditsStale, AuditsFailed, AuditsSkipped),
 	}
 
 	// Of a namespace and tenant, and of the removals for several of them.
-	ofRemote = []meter.Family[*Numbers]{
+	ofRemote = []Family[*Numbers]{
 		family("cache.remote.error", "{call}", "Remote calls that failed.", "op", []string{"get", "claim", "fill", "unlink"},
 			RemoteErrGet, RemoteErrClaim, RemoteErrFill, RemoteErrUnlink),
 	}
 
-	ofRest = []meter.Family[*Numbers]{
+	ofRest = []Family[*Numbers]{
 		family("cache.invalidate", "{scope}", "Invalidations, and scopes that expired.", "kind", []string{"key", "prefix", "tag", "everything", "expired"},
 			InvalidatedKeys, InvalidatedPrefixes, InvalidatedTags, InvalidatedAll, ScopesExpired),
 	}
 
-	ofTiers = []meter.Family[*Snapshot]{
+	ofTiers = []Family[*Snapshot]{
 		{
 			Name: "cache.remote.breaker", Unit: "{breaker}", Gauge: true, Desc: "State of the breaker of the remote tier: 1 for the present state, 0 for the others.",
 			Attr: "state", Values: breakerStates, Get: (*Snapshot).breaker,
 		},
-		meter.One("cache.fence.forgotten", "{entry}", "Entries and loads that are not used because a fence that may cover them was forgotten.",
+		One("cache.fence.forgotten", "{entry}", "Entries and loads that are not used because a fence that may cover them was forgotten.",
 			func(s *Snapshot) int64 { return s.Fences.Forgotten }),
-		meter.One("cache.fence.wait", "{call}", "Invalidations that waited because they came faster than the entries could be checked.",
+		One("cache.fence.wait", "{call}", "Invalidations that waited because they came faster than the entries could be checked.",
 			func(s *Snapshot) int64 { return s.Fences.Waits }),
 		{
 			Name: "cache.fences", Unit: "{fence}", Gauge: true, Desc: "Invalidations that are remembered exactly.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
@@ -75,25 +74,25 @@ var (
 		},
 	}
 
-	ofLocal = []meter.Family[*Snapshot]{
-		meter.Level("cache.local.bytes", "By", "Size of the local tier.", func(s *Snapshot) int64 { return s.Bytes }),
-		meter.Level("cache.local.entries", "{entry}", "Entries of the local tier.", func(s *Snapshot) int64 { return s.Entries }),
+	ofLocal = []Family[*Snapshot]{
+		Level("cache.local.bytes", "By", "Size of the local tier.", func(s *Snapshot) int64 { return s.Bytes }),
+		Level("cache.local.entries", "{entry}", "Entries of the local tier.", func(s *Snapshot) int64 { return s.Entries }),
 	}
 
-	ofLog = []meter.Family[invalidate.LogStats]{
-		meter.One("cache.log.gap", "{gap}", "How often records of the log were missing. What they may have covered is not served.",
+	ofLog = []Family[invalidate.LogStats]{
+		One("cache.log.gap", "{gap}", "How often records of the log were missing. What they may have covered is not served.",
 			func(s invalidate.LogStats) int64 { return s.Gaps }),
-		meter.One("cache.log.bump", "{epoch}", "New epochs of the log. The log may have lost its last records.", func(s invalidate.LogStats) int64 { return s.Bumps }),
-		meter.One("cache.log.lapse", "{lapse}", "How often the lease ran out.", func(s invalidate.LogStats) int64 { return s.Lapses }),
+		One("cache.log.bump", "{epoch}", "New epochs of the log. The log may have lost its last records.", func(s invalidate.LogStats) int64 { return s.Bumps }),
+		One("cache.log.lapse", "{lapse}", "How often the lease ran out.", func(s invalidate.LogStats) int64 { return s.Lapses }),
 		{
 			Name: "cache.log.error", Unit: "{call}", Desc: "Calls to the log that failed.", Attr: "op", Values: []string{"sync", "tail"},
 			Get: func(s invalidate.LogStats) []int64 { return []int64{s.SyncErrors, s.TailErrors} },
 		},
-		meter.Age("cache.lease.age", "Time since the lease was last confirmed; -1 if it never was.",
+		Age("cache.lease.age", "Time since the lease was last confirmed; -1 if it never was.",
 			func(s invalidate.LogStats) time.Duration { return s.LeaseAge }),
-		meter.Level("cache.pending", "{scope}", "Invalidations that wait because the log or the remote tier cannot be reached.",
+		Level("cache.pending", "{scope}", "Invalidations that wait because the log or the remote tier cannot be reached.",
 			func(s invalidate.LogStats) int64 { return s.Pending }),
-		meter.Age("cache.pending.age", "How long the oldest of them has waited; 0 if none does.",
+		Age("cache.pending.age", "How long the oldest of them has waited; 0 if none does.",
 			func(s invalidate.LogStats) time.Duration { return s.PendingAge }),
 	}
 )

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/internal/remote"
 )
 
@@ -23,8 +22,8 @@ const scopeName = "github.com/twofold-go/twofold/cache"
 type Telemetry struct {
 	Notable *atomic.Int64 // see Sampled
 	rest    *Counters     // of calls without a namespace
-	tracer  meter.Tracer
-	meter   *meter.Meter
+	tracer  Tracer
+	meter   *Meter
 	reg     metric.Registration // nil until Observe has succeeded
 
 	remoteTime, loadTime, staleAge, logLag metric.Float64Histogram
@@ -35,7 +34,7 @@ type Telemetry struct {
 // These options are made once, because making one costs more than using it.
 var (
 	opAttrs = [...]metric.MeasurementOption{
-		meter.Attr("op", "get"), meter.Attr("op", "claim"), meter.Attr("op", "fill"), meter.Attr("op", "unlink"),
+		Attr("op", "get"), Attr("op", "claim"), Attr("op", "fill"), Attr("op", "unlink"),
 	}
 	asClient = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
 )
@@ -43,9 +42,9 @@ var (
 // New returns the telemetry of one process. A nil provider means the global one. rest counts what
 // belongs to no namespace. Telemetry stores in notable which local hits are noted.
 func New(mp metric.MeterProvider, tp trace.TracerProvider, rest *Counters, notable *atomic.Int64) (*Telemetry, error) {
-	m := meter.New(mp, scopeName)
+	m := NewMeter(mp, scopeName)
 	o := &Telemetry{
-		Notable: notable, rest: rest, tracer: meter.NewTracer(tp, scopeName), meter: m,
+		Notable: notable, rest: rest, tracer: NewTracer(tp, scopeName), meter: m,
 		getTime:    m.Seconds("cache.get.duration", "Time a caller of Get, GetOrLoad or Fetch waited.", 1e-6, 1e-5, 5e-5),
 		remoteTime: m.Seconds("cache.remote.duration", "Time of one call to the remote tier."),
 		loadTime:   m.Seconds("cache.load.duration", "Time of one loader call."),
@@ -63,9 +62,9 @@ func New(mp metric.MeterProvider, tp trace.TracerProvider, rest *Counters, notab
 // everything that read needs must exist by now. Without a log, its instruments have no numbers. The
 // same holds for a local tier that does not measure itself.
 func (o *Telemetry) Observe(read func() Snapshot, measured, logged bool) (err error) {
-	spaces, tiers := meter.Add(o.meter, ofSpace), meter.Add(o.meter, ofTiers)
-	failed, rest := meter.Add(o.meter, ofRemote), meter.Add(o.meter, ofRest)
-	local, log := meter.Add(o.meter, ofLocal), meter.Add(o.meter, ofLog)
+	spaces, tiers := Add(o.meter, ofSpace), Add(o.meter, ofTiers)
+	failed, rest := Add(o.meter, ofRemote), Add(o.meter, ofRest)
+	local, log := Add(o.meter, ofLocal), Add(o.meter, ofLog)
 	o.reg, err = o.meter.Register(func(ob metric.Observer) {
 		s := read()
 		for i := range s.Spaces {
@@ -91,16 +90,17 @@ func (o *Telemetry) Observe(read func() Snapshot, measured, logged bool) (err er
 func (o *Telemetry) Close() error { return o.reg.Unregister() }
 
 // Begin begins a span of one call to the remote tier. It implements [remote.Watcher].
-func (o *Telemetry) Begin(ctx context.Context, op remote.Op) (context.Context, meter.Span) {
+func (o *Telemetry) Begin(ctx context.Context, op remote.Op) (context.Context, trace.Span) {
 	if !o.Tracing() {
-		return ctx, meter.Span{}
+		return ctx, nil
 	}
-	return o.tracer.Start(ctx, "cache.remote."+op.String(), asClient...)
+	ctx, s := o.tracer.Start(ctx, "cache.remote."+op.String(), asClient...)
+	return ctx, s.span
 }
 
 // End implements [remote.Watcher]. A call that belongs to no namespace, such as the removal of
 // cells of several, has no counters.
-func (o *Telemetry) End(ctx context.Context, op remote.Op, of any, s meter.Span, took time.Duration, err error, left bool) {
+func (o *Telemetry) End(ctx context.Context, op remote.Op, of any, s trace.Span, took time.Duration, err error, left bool) {
 	c, _ := of.(*Counters)
 	if o.remoteTime.Enabled(ctx) {
 		if c == nil {
@@ -113,7 +113,7 @@ func (o *Telemetry) End(ctx context.Context, op remote.Op, of any, s meter.Span,
 	if failed {
 		cmp.Or(c, o.rest).Inc(RemoteErrGet + Stat(op))
 	}
-	s.End(failed, "remote tier failed")
+	Span{s}.End(failed, "remote tier failed")
 }
 
 // SpanOf returns the span of ctx, or nil.
@@ -162,7 +162,7 @@ func (o *Telemetry) LoadEnd(ctx context.Context, c *Counters, took time.Duration
 
 // InvalidateStart begins the span of an invalidation.
 func (o *Telemetry) InvalidateStart(ctx context.Context, scopes int) (context.Context, func(error)) {
-	var span meter.Span
+	var span Span
 	if o.Tracing() {
 		ctx, span = o.tracer.Start(ctx, "cache.invalidate", trace.WithAttributes(attribute.Int("cache.scopes", scopes)))
 	}

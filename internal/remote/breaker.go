@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/calls"
 )
 
 const (
@@ -56,24 +56,24 @@ func (b *breaker) enter() (p pass, ok bool) {
 
 // leave reports how a call with that pass and timeout ended, and why it failed. The log line names
 // the reason only if the server denied the call.
-func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration, why error) {
+func (b *breaker) leave(p pass, how calls.Ending, timeout time.Duration, why error) {
 	now := b.now()
 	switch {
-	case how == scope.Answered:
+	case how == calls.Answered:
 		b.clear()
 		if p.try != 0 && b.until.Swap(0) != 0 {
 			b.closedAt.Store(now)
 			b.changed("half-open", "closed", nil)
 		}
-	case p.try != 0 && how == scope.Canceled:
+	case p.try != 0 && how == calls.Canceled:
 		b.until.CompareAndSwap(p.try, now) // the next caller may try immediately
 	case p.try != 0:
 		if b.until.CompareAndSwap(p.try, now+int64(breakerRest)) {
 			b.changed("half-open", "open", why)
 		}
 	case p.begun < b.closedAt.Load():
-	case how == scope.Failed && b.row.Add(1) >= breakerTrips,
-		how == scope.Expired && b.silent(p, now, timeout):
+	case how == calls.Failed && b.row.Add(1) >= breakerTrips,
+		how == calls.Expired && b.silent(p, now, timeout):
 		if b.until.CompareAndSwap(0, now+int64(breakerRest)) {
 			b.changed("closed", "open", why)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -38,7 +38,7 @@ func (t *Tier) giveBack(ctx context.Context, timeout time.Duration, keys []strin
 	default:
 		return
 	}
-	s := new(scope.Scope)
+	s := new(calls.Scope)
 	s.Detach(ctx)
 	if !t.Work.Begin(&s.Task, s) {
 		<-t.giving
@@ -81,7 +81,7 @@ func (t *Tier) unclaim(ctx context.Context, timeout time.Duration, keys []string
 
 // unclaimSome gives back the claims of one command. It bypasses the breaker.
 func (t *Tier) unclaimSome(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (done []bool) {
-	c := call{t: t, d: new(scope.Deadline), op: Fill, timeout: timeout}
+	c := call{t: t, d: new(calls.Deadline), op: Fill, timeout: timeout}
 	c.start(ctx)
 	err := errExited
 	defer c.end(&err)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -35,7 +35,7 @@ func (t *Tier) learn(found bool) {
 
 // Look reads a cell like Get, and may grant the claim if there is none; see [tier.Looker]. It gives
 // the claim back when the answer was lost.
-func (t *Tier) Look(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string, claim tier.Claim) (tier.Claimed, error) {
+func (t *Tier) Look(ctx context.Context, d *calls.Deadline, timeout time.Duration, key string, claim tier.Claim) (tier.Claimed, error) {
 	got, err := t.look(ctx, d, timeout, key, claim)
 	if err != nil && !errors.Is(err, ErrOpen) {
 		t.giveBack(ctx, timeout, []string{key}, []tier.Claim{claim}, func(int) bool { return true })
@@ -43,7 +43,7 @@ func (t *Tier) Look(ctx context.Context, d *scope.Deadline, timeout time.Duratio
 	return got, err
 }
 
-func (t *Tier) look(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string, claim tier.Claim) (got tier.Claimed, err error) {
+func (t *Tier) look(ctx context.Context, d *calls.Deadline, timeout time.Duration, key string, claim tier.Claim) (got tier.Claimed, err error) {
 	c, err := t.begin(ctx, d, Get, timeout)
 	if err != nil {
 		return got, err

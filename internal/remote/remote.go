@@ -13,9 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/meter"
-	"github.com/twofold-go/twofold/internal/scope"
-	"github.com/twofold-go/twofold/internal/unavailable"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/twofold-go/twofold/internal/calls"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -24,7 +25,7 @@ import (
 const maxKeys = 1000
 
 // ErrOpen is the error of a call that was not made because the breaker is open.
-var ErrOpen = fmt.Errorf("%w: it has failed; the next try is within a second", unavailable.Err)
+var ErrOpen = fmt.Errorf("%w: it has failed; the next try is within a second", fault.ErrUnavailable)
 
 // Op is a kind of call.
 type Op int
@@ -60,8 +61,8 @@ func Left(err error) bool {
 // returns. of is what [Tier.Of] got, or nil. left means that the caller left, which is not the
 // tier's error.
 type Watcher interface {
-	Begin(ctx context.Context, op Op) (context.Context, meter.Span)
-	End(ctx context.Context, op Op, of any, s meter.Span, took time.Duration, err error, left bool)
+	Begin(ctx context.Context, op Op) (context.Context, trace.Span)
+	End(ctx context.Context, op Op, of any, s trace.Span, took time.Duration, err error, left bool)
 }
 
 // Config configures a [Tier]. All fields are required.
@@ -70,7 +71,7 @@ type Config struct {
 	Now     func() int64 // nanoseconds on a monotonic clock
 	Logger  *slog.Logger
 	Watcher Watcher
-	Work    *scope.Work // Close of the cache waits for it
+	Work    *calls.Work // Close of the cache waits for it
 }
 
 // Tier is a remote tier behind its breaker. All methods may be called concurrently. A method with a
@@ -105,17 +106,17 @@ func (t *Tier) Breaker() string { return t.breaker.String() }
 type call struct {
 	t       *Tier
 	ctx     context.Context // passed to the tier
-	d       *scope.Deadline
+	d       *calls.Deadline
 	timeout time.Duration
 	pass    pass
 	counted bool // the breaker must learn how the call ends
 	op      Op
-	span    meter.Span
+	span    trace.Span
 	begun   time.Time
 }
 
 // begin begins a call, unless the breaker is open. An Unlink is always tried.
-func (t *Tier) begin(parent context.Context, d *scope.Deadline, op Op, timeout time.Duration) (c call, err error) {
+func (t *Tier) begin(parent context.Context, d *calls.Deadline, op Op, timeout time.Duration) (c call, err error) {
 	c = call{t: t, d: d, op: op, timeout: timeout}
 	if c.pass, c.counted = t.breaker.enter(); !c.counted && op != Unlink {
 		return c, ErrOpen
@@ -147,16 +148,16 @@ func (c *call) end(err *error) {
 	if !c.counted {
 		return
 	}
-	if c.op == Unlink && how == scope.Failed {
+	if c.op == Unlink && how == calls.Failed {
 		// Cells on a hanging node are retried again and again. That must not block reads from the
 		// other nodes.
-		how = scope.Canceled
+		how = calls.Canceled
 	}
 	c.t.breaker.leave(c.pass, how, c.timeout, *err)
 }
 
 // Get reads a cell. The call runs in d, which must be zero and belongs to the call from then on.
-func (t *Tier) Get(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string) (b []byte, err error) {
+func (t *Tier) Get(ctx context.Context, d *calls.Deadline, timeout time.Duration, key string) (b []byte, err error) {
 	c, err := t.begin(ctx, d, Get, timeout)
 	if err != nil {
 		return nil, err
@@ -170,7 +171,7 @@ func (t *Tier) Get(ctx context.Context, d *scope.Deadline, timeout time.Duration
 }
 
 func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string) (err error) {
-	c, err := t.begin(ctx, new(scope.Deadline), Unlink, timeout)
+	c, err := t.begin(ctx, new(calls.Deadline), Unlink, timeout)
 	if err != nil {
 		return err
 	}
@@ -271,7 +272,7 @@ func inChunk[T any](
 	ctx context.Context, t *Tier, op Op, timeout time.Duration, all []T, from int,
 	f func(ctx context.Context, from, to int) ([]T, error),
 ) (late bool, err error) {
-	c, err := t.begin(ctx, new(scope.Deadline), op, timeout)
+	c, err := t.begin(ctx, new(calls.Deadline), op, timeout)
 	if err != nil {
 		return false, err
 	}

@@ -1,5 +1,6 @@
-// Package sqltext spells SQL for the dialects of the packages that keep tables in the user's database:
-// quotation marks, placeholders, and the words that need quotation marks.
+// Package sqltext is what the packages that keep tables in the user's database share: how each dialect
+// spells names and placeholders, their migrations and how they install them, and what the errors of databases
+// mean. It imports no driver.
 package sqltext
 
 import (

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"hash/maphash"
 	"log/slog"
 	"sync"
@@ -12,16 +13,14 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/audits"
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/listen"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -44,14 +43,13 @@ type Config struct {
 	Secret         []byte
 	PreviousSecret []byte
 	MaxAudits      int
-	OnStale        func(*audits.StaleHit)
 	MaxTenants     int
 	OnStored       func(*entry.Entry)
 	OnRemoved      func(*entry.Entry, tier.EvictReason)
 	Logger         *slog.Logger
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider
-	Faults         failure.Faults
+	Faults         fault.Faults
 }
 
 // Core holds what the caches of one process share: the tiers, the limits and the instruments.
@@ -61,7 +59,7 @@ type Core struct {
 	Seed     maphash.Seed // of the hashes of typed keys
 	Notable  atomic.Int64 // see measure.Sampled
 	Config   Config
-	Faults   failure.Faults // of cfg
+	Faults   fault.Faults // of cfg
 	Local    tier.Local
 	remote   *remote.Tier // nil: none
 	codecs   codec.Set
@@ -76,16 +74,22 @@ type Core struct {
 	policies  atomic.Pointer[policy.Table]
 	Loads     *semaphore.Weighted
 	Refresh   *semaphore.Weighted
-	Work      scope.Work
+	Work      calls.Work
 	Fills     filling.Tiers
 	puts      [64]sync.Mutex // by local hash; see Job.Put
 	Seen      *measure.Telemetry
 	All       *measure.Counters // for counts without a namespace
 	panicked  sync.Once         // the first panic of a hook was logged
 	noLog     sync.Once         // see warnOfNoLog
+	epoch     atomic.Pointer[epochSeen]
 
-	Listeners listen.Listeners
-	Audits    audits.Auditor
+	Listeners Listeners
+	// Sampled gets the hits of namespaces whose policy has an Audit, and the chance with which one is
+	// to be audited. It is set before the first cache opens. The job is a copy, so that a caller's job stays on its
+	// stack.
+	Sampled func(ctx context.Context, j Job, it *entry.Entry, src entry.Source, chance float64)
+	Closing context.Context // ends when Close begins
+	closing context.CancelFunc
 
 	mu     sync.Mutex // protects the rest
 	used   namespaces

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -18,7 +18,7 @@ func (t *Core) Told(r fence.Request) {
 // heard reports an invalidation or Expire of another process.
 func (t *Core) heard(fences []invalidate.Fence, names string) {
 	if t.Listeners.Any() {
-		scopes, unnamed := lognames.Read(names, fences)
+		scopes, unnamed := logwire.Read(names, fences)
 		t.Listeners.Tell(invalidate.Event{Scopes: scopes, Unnamed: unnamed, Fences: fences})
 	}
 }

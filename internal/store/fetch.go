@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/safeguard"
-	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // ErrUnconfirmed means that the remote tier's answer cannot be checked.
@@ -44,7 +44,7 @@ func (j *Job) Assess(ctx context.Context, raw []byte, mark fence.Mark) (Frame, e
 }
 
 // GetCell asks the remote tier for the job's cell and checks it.
-func (j *Job) GetCell(ctx context.Context, d *scope.Deadline) (Frame, error) {
+func (j *Job) GetCell(ctx context.Context, d *calls.Deadline) (Frame, error) {
 	if !j.CanCheckFrames(ctx) {
 		return Frame{}, ErrUnconfirmed
 	}

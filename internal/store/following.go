@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/unwrap"
@@ -65,7 +65,7 @@ func (t *Core) Settle(ctx context.Context) error {
 		return err
 	}
 	if err = t.Follower.Outwait(ctx, from); errors.Is(err, follow.ErrClosed) {
-		err = failure.ErrClosed
+		err = fault.ErrClosed
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func (t *Core) confirm(ctx context.Context, since int64) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, follow.ErrClosed):
-			return failure.ErrClosed
+			return fault.ErrClosed
 		}
 		pause := time.NewTimer(t.Config.Log.Bound() / 20)
 		select {

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -42,7 +42,7 @@ func (t *Core) settleBeforeForgetting() {
 		return
 	}
 	t.Fences.OnForget(func() {
-		walk := new(scope.Scope) // ends when the tiers close
+		walk := new(calls.Scope) // ends when the tiers close
 		if t.Work.Begin(&walk.Task, walk) {
 			go t.settle(l, walk)
 		} else {
@@ -51,7 +51,7 @@ func (t *Core) settleBeforeForgetting() {
 	})
 }
 
-func (t *Core) settle(l tier.Ranger, walk *scope.Scope) {
+func (t *Core) settle(l tier.Ranger, walk *calls.Scope) {
 	defer t.Work.End(&walk.Task)
 	s, upTo := t.Fences.Survey(), uint64(0)
 	defer func() { t.Fences.Settled(upTo) }()

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -76,11 +76,16 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 		&fence.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
 	if !ok && !safeguard.Off(safeguard.Frames) {
 		j.View.Counts.Inc(measure.CellRefused)
+		j.otherLog(&cell)
 		return f
 	}
 	it, plain, err := j.thaw(&cell, len(raw), mark)
 	if err != nil {
 		j.View.Counts.Inc(measure.CellCorrupt)
+		return f
+	}
+	if !j.tagged(it) {
+		j.View.Counts.Inc(measure.CellUntagged)
 		return f
 	}
 	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
@@ -101,10 +106,10 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 		it.Writable().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.FlagNegative != 0 {
-		gone := failure.ErrNotFound
-		if code := string(c.Payload[:min(len(c.Payload), failure.MaxCode+1)]); code != "" {
-			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
-				return nil, 0, failure.ErrBadCode
+		gone := fault.ErrNotFound
+		if code := string(c.Payload[:min(len(c.Payload), fault.MaxCode+1)]); code != "" {
+			if !fault.IsCode(code) { // no writer stores it, and it would be the text of an error
+				return nil, 0, fault.ErrBadCode
 			}
 			gone = j.Core.Faults.Remembered(code, nil)
 		}

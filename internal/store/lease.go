@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // A cached entry may have been invalidated without this process knowing it: the message may be lost or

@@ -20,6 +20,7 @@ type namespace struct {
 	use
 	bases     []policy.Policy // of its caches, before the table of overrides
 	refreshes atomic.Int64    // background refreshes that run, for all tenants
+	remarks   Remarks
 }
 
 // use holds what the caches of one namespace must agree on. Otherwise one cache would misread
@@ -28,6 +29,7 @@ type use struct {
 	key, value    reflect.Type
 	codec, schema string
 	localOnly     bool // despite a remote tier
+	tagged        bool // Config.Tags is set
 }
 
 // clash returns why a cache cannot use the namespace in this way, or nil.
@@ -40,6 +42,10 @@ func (n namespaces) clash(namespace string, u use) error {
 		if old.localOnly != u.localOnly {
 			errs = append(errs, fmt.Errorf("field LocalOnly: %v here, but %v for another cache of %q on these Tiers, and one would not remove what the other stores in the remote tier: use one value for both",
 				u.localOnly, old.localOnly, namespace))
+		}
+		if old.tagged != u.tagged {
+			errs = append(errs, fmt.Errorf("field Tags: set for one cache of %q on these Tiers, and not for another, whose values no Invalidate of such a tag would reach: give both the same Tags",
+				namespace))
 		}
 		for _, part := range []struct {
 			what      string

@@ -50,7 +50,7 @@ func New(cfg Config) (*Core, error) {
 	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
 	t.Listeners.Log = t.Log
 	t.policies.Store(&cfg.Policies)
-	t.Audits.Open(cfg.MaxAudits)
+	t.Closing, t.closing = context.WithCancel(context.Background())
 	if t.Seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.All, &t.Notable); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
@@ -162,7 +162,7 @@ func (t *Core) Close(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.Bound), 2*time.Second))
 		defer cancel()
 	}
-	t.Audits.Stop()
+	t.closing()
 	var lost error
 	var unfollowed sync.WaitGroup
 	first, err := t.Work.Close(ctx, func() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // DependOn makes the load under ctx depend on the job's key, whose read gave no value. A key that

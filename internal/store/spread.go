@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
@@ -25,7 +25,7 @@ func (v *View) DeleteAll(ctx context.Context, scopes ...invalidate.Scope) error 
 
 func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...invalidate.Scope) error {
 	if t.Work.Closed() {
-		return failure.ErrClosed
+		return fault.ErrClosed
 	}
 	r, err := fence.NewRequest(scopes...)
 	if err != nil {

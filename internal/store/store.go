@@ -9,9 +9,8 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/sizeof"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -40,7 +39,7 @@ type Spec struct {
 // Open makes a store for what c describes, and returns the view of its tenant.
 func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if t.Work.Closed() {
-		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, failure.ErrClosed)
+		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, fault.ErrClosed)
 	}
 	c.MaxBatch = cmp.Or(c.MaxBatch, 100)
 	if c.Codec == nil {
@@ -61,9 +60,9 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if s.Far == nil {
 		s.Skip = Remote
 	}
-	s.size, s.estimate = c.Size, sizeof.Of(c.Value)
+	s.size, s.estimate = c.Size, sizeOf(c.Value)
 	s.keySize, s.fixed = keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
-	s.base, s.Refreshes = c.Policy.Apply(policy.Default()), &n.refreshes
+	s.base, s.Refreshes, s.Remarks = c.Policy.Apply(policy.Default()), &n.refreshes, &n.remarks
 	s.others = sync.OnceValue(func() *measure.Counters {
 		return t.countersOf(key.Space{Tenant: otherTenant, Namespace: s.namespace})
 	})
@@ -76,7 +75,7 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 // points to may be shared, and does not count.
 func keySizeOf(t reflect.Type) func(ptr any) int64 {
 	if isFlat(t) {
-		return sizeof.Of(t)
+		return sizeOf(t)
 	}
 	return func(any) int64 { return 0 }
 }
@@ -101,7 +100,7 @@ func isFlat(t reflect.Type) bool {
 // enrol checks a configuration and records how its namespace is used.
 func (c *Spec) enrol(t *Core) (*namespace, error) {
 	err := c.validate(t)
-	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil}
+	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil, c.Tagged}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err = errors.Join(err, t.used.clash(c.Namespace, u)); err != nil {

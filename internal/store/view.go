@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -60,7 +60,7 @@ type Store struct {
 	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
 	unnamed   atomic.Pointer[Resolved]   // of tenants that the table does not name
 	others    func() *measure.Counters   // of tenants that are not kept
-	Remarks   auditRemarks
+	Remarks   *Remarks
 }
 
 // Resolved is a policy in force.
@@ -188,9 +188,6 @@ func sampleOf(share float64) int64 {
 	return every - 1
 }
 
-// auditRemarks are the log lines about audits of one cache. Each is written once.
-type auditRemarks struct{ Volatile, Stale sync.Once }
-
 // otherTenant is the name under which tenants beyond MaxTenants are counted.
 const otherTenant = "other"
 
@@ -234,7 +231,7 @@ func (v *View) Mix(hash uint64) uint64 {
 // Unusable returns why every call of the view fails, or nil.
 func (v *View) Unusable() error {
 	if v.Core.Work.Closed() {
-		return failure.ErrClosed
+		return fault.ErrClosed
 	}
 	return v.Err
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -14,19 +15,6 @@ var ErrTooLarge = errors.New("cache: value too large")
 
 // ErrEncode marks errors of codecs. Its text is not shown.
 var ErrEncode = errors.New("cache: value does not encode")
-
-// marked is an error that also matches another error, without that error's text.
-type marked struct {
-	error
-	is error
-}
-
-// Mark returns err as an error that also matches is.
-func Mark(err, is error) error { return marked{err, is} }
-
-func (m marked) Is(target error) bool { return target == m.is }
-
-func (m marked) Unwrap() error { return m.error }
 
 // Encoded is a value in the form in which a cell holds it.
 type Encoded struct {
@@ -52,7 +40,7 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 	v := reflect.ValueOf(p).Elem()
 	defer func() {
 		if p := recover(); p != nil {
-			err = Mark(fmt.Errorf("codec %s panicked (%T)", s.Codec.ID(), p), ErrEncode)
+			err = fault.Mark(fmt.Errorf("codec %s panicked (%T)", s.Codec.ID(), p), ErrEncode)
 		}
 	}()
 	b, err := codec.MarshalWithin(s.Codec, v.Interface(), limit)
@@ -60,7 +48,7 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 	case errors.Is(err, codec.ErrTooLarge):
 		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
 	case err != nil:
-		return e, Mark(fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.Codec.ID(), err), ErrEncode)
+		return e, fault.Mark(fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.Codec.ID(), err), ErrEncode)
 	}
 	return s.compact(b), nil
 }

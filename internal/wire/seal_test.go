@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"

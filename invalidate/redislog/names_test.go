@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
@@ -16,7 +16,7 @@ import (
 // namedTag returns an append of a tag of so many bytes, with its tenant.
 func namedTag(size, n int) (invalidate.Append, invalidate.Scope) {
 	tag := invalidate.Tag("default", fmt.Sprintf("%0*d", size-len("default:"), n))
-	names := lognames.Names{}
+	names := logwire.Names{}
 	names.Add(tag)
 	a := invalidate.Append{Scopes: []invalidate.Fence{tag.Fence()}}
 	a.ScopeNames = names.Spell(a.Scopes)
@@ -95,7 +95,7 @@ func TestForeignNames(t *testing.T) {
 		t.Fatalf("Tail = %d records, %v; want 4", len(page.Scopes), err)
 	}
 	for _, rec := range page.Scopes {
-		if scopes, unnamed := lognames.Read(rec.Names, rec.Fences); rec.Damaged || len(rec.Names) > 3 || len(scopes) != 0 || unnamed != 1 {
+		if scopes, unnamed := logwire.Read(rec.Names, rec.Fences); rec.Damaged || len(rec.Names) > 3 || len(scopes) != 0 || unnamed != 1 {
 			t.Errorf("record %+.80v: %v, %d unnamed; want a fence without a name", rec, scopes, unnamed)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/logwire"
-	"github.com/twofold-go/twofold/internal/sqlschema"
 	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -26,7 +25,7 @@ func (l *Log) NewEpoch(ctx context.Context) error {
 	}
 	var err error
 	for range maxAttempts {
-		if _, err = l.startEpoch(ctx, invalidate.Cursor{}, true); !sqlschema.Says(err, sqlschema.Retry) || ctx.Err() != nil {
+		if _, err = l.startEpoch(ctx, invalidate.Cursor{}, true); !sqltext.Says(err, sqltext.Retry) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
@@ -62,16 +62,16 @@ func fail(op string, err error) error {
 func explain(err error) error {
 	var meaning error
 	switch {
-	case errors.Is(err, ErrSchema), errors.Is(err, ErrStandby), errors.Is(err, ErrRights), errors.Is(err, sqlschema.ErrPooled):
+	case errors.Is(err, ErrSchema), errors.Is(err, ErrStandby), errors.Is(err, ErrRights), errors.Is(err, sqltext.ErrPooled):
 		return err
-	case sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
+	case sqltext.Says(err, sqltext.NoTable, sqltext.NoColumn):
 		meaning = ErrSchema
-	case sqlschema.Says(err, sqlschema.Standby):
+	case sqltext.Says(err, sqltext.Standby):
 		meaning = ErrStandby
-	case sqlschema.Says(err, sqlschema.NoRight):
+	case sqltext.Says(err, sqltext.NoRight):
 		meaning = ErrRights
-	case sqlschema.Says(err, sqlschema.Pooled):
-		meaning = sqlschema.ErrPooled
+	case sqltext.Says(err, sqltext.Pooled):
+		meaning = sqltext.ErrPooled
 	default:
 		return err
 	}

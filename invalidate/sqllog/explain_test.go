@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
@@ -30,8 +30,8 @@ func TestErrorsAreExplained(t *testing.T) {
 		{errors.New("Error 1290 (HY000): The MariaDB server is running with the --read-only option"), sqllog.ErrStandby},
 		{state("42501"), sqllog.ErrRights},
 		{errors.New("Error 1142 (42000): INSERT command denied"), sqllog.ErrRights},
-		{state("42P05"), sqlschema.ErrPooled},
-		{state("26000"), sqlschema.ErrPooled},
+		{state("42P05"), sqltext.ErrPooled},
+		{state("26000"), sqltext.ErrPooled},
 	} {
 		got := sqllog.Explain(fmt.Errorf("wrapped: %w", tc.err))
 		if !errors.Is(got, tc.want) || !errors.Is(got, tc.err) {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
 	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
@@ -20,12 +19,12 @@ var migrations embed.FS
 // may add files but never changes one. The number 0002 is that of package sqltier. For an unknown
 // dialect it returns nil.
 func Migrations(d Dialect) fs.FS {
-	return sqlschema.Sub(migrations, d.String())
+	return sqltext.Sub(migrations, d.String())
 }
 
 // Schema returns the statements that create the tables of a dialect under their default names. Each
 // ends with a semicolon and a newline. For an unknown dialect it returns "".
-func Schema(d Dialect) string { return sqlschema.Up(migrations, d.String(), "") }
+func Schema(d Dialect) string { return sqltext.Up(migrations, d.String(), "") }
 
 // The migration that only Config.Names needs.
 const namesFile = "0004_twofold_names"
@@ -37,7 +36,7 @@ func (l *Log) Install(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	return fail("install", sqlschema.Install(ctx, l.install))
+	return fail("install", sqltext.Install(ctx, l.install))
 }
 
 func (l *Log) install(ctx context.Context) error {
@@ -52,7 +51,7 @@ func (l *Log) install(ctx context.Context) error {
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
-			if err != nil && !sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn) {
+			if err != nil && !sqltext.Says(err, sqltext.NoTable, sqltext.NoColumn) {
 				return err
 			}
 		}
@@ -74,5 +73,5 @@ func (l *Log) apply(ctx context.Context, file string) error {
 		"twofold_log", sqltext.Qualified(t.Schema, t.Log),
 		"twofold_meta", sqltext.Qualified(t.Schema, t.Meta),
 	)
-	return sqlschema.Apply(ctx, l.db, sqlschema.Up(migrations, l.cfg.Dialect.String(), file), names)
+	return sqltext.Apply(ctx, l.db, sqltext.Up(migrations, l.cfg.Dialect.String(), file), names)
 }

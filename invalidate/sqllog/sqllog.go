@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -85,7 +85,7 @@ func (l *Log) names() bool { return l.cfg.Names && !l.unnamed.Load() }
 // whether the visit is worth another attempt without the column.
 func (s *visit) withoutNames(err error) bool {
 	l := s.log
-	if !l.cfg.Names || s.unnamed || !sqlschema.Says(err, sqlschema.NoColumn) {
+	if !l.cfg.Names || s.unnamed || !sqltext.Says(err, sqltext.NoColumn) {
 		return false
 	}
 	s.unnamed = true

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
@@ -29,8 +29,8 @@ type stage struct {
 
 	keys    []string // keys whose cells to remove
 	records bySeq[[]invalidate.Fence]
-	names   lognames.Names // nil if records carry none
-	damaged int            // rows that did not parse
+	names   logwire.Names // nil if records carry none
+	damaged int           // rows that did not parse
 }
 
 // staged is a row as it was read. An id can be used again, after a sequence was reset, a table was
@@ -45,7 +45,7 @@ type staged struct {
 func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *state) (st stage, err error) {
 	st.identity = v.identity
 	if l.names() {
-		st.names = lognames.Names{}
+		st.names = logwire.Names{}
 	}
 	rows, err := l.list(ctx, conn, &l.sql.stage, stageRows)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

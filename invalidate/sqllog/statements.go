@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/sqltext"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // statements holds the statements of a log. $1 is the namespace in all of them.

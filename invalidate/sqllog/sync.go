@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/logwire"
-	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -69,7 +69,7 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 		case ctx.Err() != nil:
 			return invalidate.Page{}, cmp.Or(err, ctx.Err())
 		case s.withoutNames(err):
-		case err != nil && !sqlschema.Says(err, sqlschema.Retry):
+		case err != nil && !sqltext.Says(err, sqltext.Retry):
 			return invalidate.Page{}, err
 		case err != nil:
 			select {

@@ -3,7 +3,7 @@ package local_test
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 )

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/testkit/trace"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/internal/testkit/localbench"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 	"github.com/twofold-go/twofold/internal/testkit/trace"
 )
 

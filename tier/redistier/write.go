@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/lifetimes"
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/tier"
 )
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 var (
@@ -23,10 +23,10 @@ func fail(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
+	case sqltext.Says(err, sqltext.NoTable, sqltext.NoColumn):
 		err = fmt.Errorf("%w: %w", ErrSchema, err)
-	case sqlschema.Says(err, sqlschema.Pooled):
-		err = fmt.Errorf("%w: %w", sqlschema.ErrPooled, err)
+	case sqltext.Says(err, sqltext.Pooled):
+		err = fmt.Errorf("%w: %w", sqltext.ErrPooled, err)
 	}
 	return fmt.Errorf("sqltier: %s: %w", op, err)
 }

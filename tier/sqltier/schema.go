@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 //go:embed migrations
@@ -17,13 +17,13 @@ var migrations embed.FS
 // follows that of sqllog.Migrations, so both fit into one folder. For an unknown dialect it
 // returns nil.
 func Migrations(d Dialect) fs.FS {
-	return sqlschema.Sub(migrations, d.String())
+	return sqltext.Sub(migrations, d.String())
 }
 
 // Schema returns the statements that create the table of a dialect under its default name. Each
 // ends with a semicolon and a newline. For an unknown dialect it returns "".
 func Schema(d Dialect) string {
-	return sqlschema.Up(migrations, d.String(), "")
+	return sqltext.Up(migrations, d.String(), "")
 }
 
 // Install creates the table if it is missing, under the name of the Config. It is for tests and
@@ -32,7 +32,7 @@ func (t *Tier) Install(ctx context.Context) (err error) {
 	if err := t.ready(ctx); err != nil {
 		return fail("install", err)
 	}
-	return fail("install", sqlschema.Install(ctx, t.install))
+	return fail("install", sqltext.Install(ctx, t.install))
 }
 
 func (t *Tier) install(ctx context.Context) error {
@@ -41,5 +41,5 @@ func (t *Tier) install(ctx context.Context) error {
 	names := strings.NewReplacer(
 		"TABLE twofold_cells", "TABLE IF NOT EXISTS "+table, "INDEX twofold_cells_until", "INDEX IF NOT EXISTS "+name+"_until",
 		"ALTER TABLE twofold_cells", "ALTER TABLE "+table, "ON twofold_cells", "ON "+table)
-	return sqlschema.Apply(ctx, t.db, Schema(t.cfg.Dialect), names)
+	return sqltext.Apply(ctx, t.db, Schema(t.cfg.Dialect), names)
 }

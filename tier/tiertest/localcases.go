@@ -6,8 +6,8 @@ import (
 	"time"
 	"weak"
 
-	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/internal/testkit/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
@@ -15,7 +15,7 @@ import (
 // namedAppend returns what a process appends for a key and a tag.
 func namedAppend(t testing.TB) (invalidate.Append, []invalidate.Scope) {
 	t.Helper()
-	names := lognames.Names{}
+	names := logwire.Names{}
 	names.Add(key42(t))
 	names.Add(org(1))
 	a := invalidate.Append{Keys: []invalidate.Fence{key42(t).Fence()}, Scopes: []invalidate.Fence{org(1).Fence()}}
@@ -33,7 +33,7 @@ func (p *process) wantNames(fences int, scopes ...invalidate.Scope) {
 		if rec.Bump || rec.Damaged {
 			p.t.Errorf("record %+v, want none that starts an epoch or is damaged", rec)
 		}
-		got, _ := lognames.Read(rec.Names, rec.Fences)
+		got, _ := logwire.Read(rec.Names, rec.Fences)
 		for _, s := range got {
 			named[s] = true
 		}
@@ -164,7 +164,7 @@ func TestManyNames(t *testing.T) {
 		_, records := p.sync()
 		fences, named, size := 0, 0, 0
 		for _, rec := range records {
-			got, _ := lognames.Read(rec.Names, rec.Fences)
+			got, _ := logwire.Read(rec.Names, rec.Fences)
 			fences, named, size = fences+len(rec.Fences), named+len(got), max(size, len(rec.Names))
 			if rec.Damaged || rec.Bump {
 				t.Errorf("record %+v, want fences", rec.At)

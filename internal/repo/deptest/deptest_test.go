@@ -38,6 +38,8 @@ var neverShipped = append([]string{
 	module + "/internal/testkit/testserver",
 	module + "/internal/testkit/redistest",
 	module + "/internal/testkit/script",
+	module + "/internal/testkit/fencetest",
+	module + "/internal/testkit/race",
 	module + "/tier/tiertest",
 	module + "/invalidate/logtest",
 	"go.opentelemetry.io/otel/exporters",
@@ -53,7 +55,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/testkit/fault", "internal/testkit/localbench", "internal/testkit/localtest", "internal/testkit/memlog", "internal/testkit/redistest", "internal/testkit/script", "internal/testkit/suitetest", "internal/testkit/testserver", "internal/fence/fencetest")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/testkit/fault", "internal/testkit/localbench", "internal/testkit/localtest", "internal/testkit/memlog", "internal/testkit/redistest", "internal/testkit/script", "internal/testkit/suitetest", "internal/testkit/testserver", "internal/testkit/fencetest")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything
@@ -81,12 +83,12 @@ func rules() []rule {
 		{pkg: "invalidate/sqllog/internal/outbox", deny: inModule("cache", "tier", "invalidate/redislog", "invalidate/sqllog/triggers")},
 		{pkg: "internal/sqltext", stdOnly: true, deny: upward},
 		{pkg: "cache", deny: slices.Concat(inModule("cache/index", "cache/httpcache", "cache/cachez"), redis)},
-		{pkg: "internal/engine", deny: slices.Concat(inModule("cache"), redis)},
-		{pkg: "internal/store", deny: slices.Concat(inModule("cache", "internal/engine"), redis)},
+		{pkg: "internal/engine", deny: slices.Concat(inModule("cache", "internal/audits"), redis)},
+		{pkg: "internal/store", deny: slices.Concat(inModule("cache", "internal/engine", "internal/audits"), redis)},
 		{pkg: "internal/filling", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/follow", "internal/remote", "internal/measure"), redis)},
 		{pkg: "internal/entry", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/filling", "internal/follow", "internal/remote", "internal/measure"), redis)},
-		{pkg: "internal/audits", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/filling", "internal/follow", "internal/remote", "internal/measure"), redis)},
-		{pkg: "internal/failure", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/entry", "internal/fence", "internal/follow", "internal/remote"), redis)},
+		{pkg: "internal/audits", deny: slices.Concat(inModule("cache"), redis)},
+		{pkg: "internal/fault", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/entry", "internal/fence", "internal/follow", "internal/remote"), redis)},
 		{pkg: "internal/fence", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/entry", "internal/follow", "tier"), redis)},
 		{pkg: "internal/wire", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/entry", "internal/measure", "internal/fence"), redis)},
 		{pkg: "internal/measure", deny: slices.Concat(inModule("cache", "internal/engine", "internal/store", "internal/entry", "internal/wire", "internal/fence"), redis)},

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
 	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
@@ -42,7 +41,7 @@ func Check(ctx context.Context, db *sql.DB, cfg sqllog.Config, tables ...Table) 
 // MariaDB, an error of the check has changed nothing.
 func Install(ctx context.Context, db *sql.DB, cfg sqllog.Config, tables ...Table) error {
 	return withTables(ctx, "install", db, cfg, tables, func(conn *sql.Conn, to *target, all []mapped) error {
-		return sqlschema.Install(ctx, func(ctx context.Context) error { return to.install(ctx, conn, all) })
+		return sqltext.Install(ctx, func(ctx context.Context) error { return to.install(ctx, conn, all) })
 	})
 }
 
@@ -105,8 +104,8 @@ func fail(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case sqlschema.Says(err, sqlschema.Pooled):
-		err = fmt.Errorf("%w: %w", sqlschema.ErrPooled, err)
+	case sqltext.Says(err, sqltext.Pooled):
+		err = fmt.Errorf("%w: %w", sqltext.ErrPooled, err)
 	}
 	return fmt.Errorf("triggers: %s: %w", op, err)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twofold-go/twofold/internal/sqlschema"
 	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
@@ -78,7 +77,7 @@ func (c *target) find(ctx context.Context, conn *sql.Conn, m *mapped) (f found, 
 	for _, r := range ask(cat.kind) {
 		f.there, f.kind = true, r[0]
 	}
-	if sqlschema.Says(err, sqlschema.NoTable) { // SQLite: no schema of that name is attached
+	if sqltext.Says(err, sqltext.NoTable) { // SQLite: no schema of that name is attached
 		return f, nil
 	}
 	if !f.there || f.kind != "" {

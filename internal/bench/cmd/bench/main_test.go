@@ -9,7 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/bench/workload"
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 )
 
 // The program starts itself for each process of the stampede. Its test does the same.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -98,12 +98,12 @@ func marshalRows(items [][]any) (texts []string, err error) {
 type Named struct {
 	Keys   []string           // full spellings
 	Scopes []invalidate.Fence // the fences of all other scopes
-	names  lognames.Names     // nil if not collected
+	names  logwire.Names      // nil if not collected
 }
 
 // Parse reads the text of a row, and adds what it names to names. It returns false when any part
 // of it is invalid.
-func Parse(text string, names lognames.Names) (n Named, ok bool) {
+func Parse(text string, names logwire.Names) (n Named, ok bool) {
 	var items [][]any
 	read := json.NewDecoder(strings.NewReader(text))
 	read.UseNumber() // a float64 would round the largest keys
