@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 	"github.com/twofold-go/twofold/policy"
 )
 
