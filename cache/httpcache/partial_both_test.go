@@ -3,7 +3,14 @@ package httpcache_test
 import (
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
 // A stale page that a GET gets, a HEAD, a Range and a condition get too: without waiting while it is refreshed, and in
@@ -86,4 +93,55 @@ func TestHeadOfAnotherPage(t *testing.T) {
 		}, visits: []visit{{asked: 1}, {after: "11s", method: http.MethodHead, asked: 2}, {after: "11s", asked: 3, body: "body 2"}}})
 	}
 	play(t, scripts)
+}
+
+// A HEAD that looks for a stale page disturbs no GET: the GETs share one request. It counts as no failed load.
+func TestHeadsBesideGets(t *testing.T) {
+	for _, cc := range []string{"max-age=10", "max-age=10, stale-if-error=60", ""} {
+		var gets atomic.Int64
+		origin := func() http.Handler {
+			gets.Store(0)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					gets.Add(1)
+					<-time.After(time.Second)
+				}
+				w.Header().Set("Cache-Control", cc)
+				fmt.Fprint(w, "page")
+			})
+		}
+		for _, s := range []side{handlerSide, sharedSide, privateSide} {
+			t.Run(s.name+" "+cc, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cfg := httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{}), Fallback: httpcache.Fallback{TTL: 10 * time.Second}}
+					do := sender(t, s.open(t, origin(), cfg))
+					for range 2 { // without a page, then with a stale one
+						before := gets.Load()
+						var wg sync.WaitGroup
+						for i := range 40 {
+							wg.Go(func() {
+								method, body := http.MethodGet, "page"
+								if i%2 == 0 {
+									method, body = http.MethodHead, ""
+								}
+								if a := do(method, "/"); a.status != http.StatusOK || a.body != body {
+									t.Errorf("%s: %v", method, a)
+								}
+							})
+						}
+						wg.Wait()
+						if n := gets.Load() - before; n != 1 {
+							t.Errorf("the GETs made %d requests", n)
+						}
+						sleep(t, "11s")
+					}
+					for _, space := range cfg.Tiers.Stats().Spaces {
+						if space.Loads.Errors != 0 {
+							t.Errorf("%+v", space.Loads)
+						}
+					}
+				})
+			})
+		}
+	}
 }

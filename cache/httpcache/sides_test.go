@@ -39,6 +39,10 @@ import (
 //	a body that is too long holds nothing                     TestLongBodyHoldsNothing
 //	"stored" is said of what is stored                        TestStoredMeansStored
 //	no response has the last 0 bytes                          TestNoLastBytes
+//	a response is of one URI                                  TestURIs
+//	the host is in every key                                  TestVaryOnTheHost
+//	a part of a stale page is served as the page is           TestPartsOfStalePages
+//	a HEAD of another page ends the stored one                TestHeadOfAnotherPage
 
 // handled sends requests to a handler, as a client and a server do: a flushed response arrives as it is
 // written, another one when it is whole. http.ErrAbortHandler breaks the connection. Another panic reaches the

@@ -112,7 +112,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // notStored returns the reason why the response to a request is not stored, or none. A stored page may
-// answer such a request. Otherwise Base does, and the request goes on unchanged.
+// answer such a request, or a stale one that a GET would get. Otherwise Base does, and the request goes on unchanged.
 func notStored(r *http.Request, saw rules.Seen, w rules.Request) reason.Reason {
 	switch {
 	case r.Method == http.MethodHead:

@@ -8,7 +8,7 @@ import (
 
 // Normal returns an escaped path or query in the form that all equivalent ones share (RFC 3986 §6.2.2): escapes are
 // in capitals, and no character is escaped that need not be. All else counts: the order of parameters, "+" and "%20",
-// and an empty query. What has a bad escape stays as it is.
+// and an empty query. So do dot segments, which programs read differently. What has a bad escape stays as it is.
 func Normal(s string) string {
 	var b []byte
 	done := 0 // how much of s is in b

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -57,7 +56,7 @@ func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bo
 	for {
 		res, err := x.Core.Pages.Fetch(x.Ctx, x.At(), nil, opts...)
 		p := res.Value
-		if err != nil || !p.Sound() || p.Refusal() != reason.None {
+		if err != nil || !p.Sound() || p.Refusal() != reason.None || p.IsLeft() { // from the load of another request
 			return res, false
 		}
 		if p.Selects(x.Header, x.Core.Hashed) {
@@ -84,23 +83,32 @@ func (x *Reading) Stored(fresh bool) (res cache.Result[*page.Page], ok bool) {
 // or for its validator. It returns nil if there is none.
 func (x *Reading) Old() *page.Page {
 	for {
-		_, err := x.Core.Pages.Fetch(x.Ctx, x.At(), look, hereKept...)
-		f, ok := errors.AsType[*refusal](err)
+		res, err := x.Core.Pages.Fetch(x.Ctx, x.At(), look, hereKept...)
+		p := res.Value
 		switch {
-		case !ok || !f.left.Sound():
+		case err != nil || !p.Sound() || !p.IsLeft():
 			return nil
-		case f.left.Selects(x.Header, x.Core.Hashed):
-			return f.left
-		case !x.Turn(f.left):
+		case p.Selects(x.Header, x.Core.Hashed):
+			return p
+		case !x.Turn(p):
 			return nil
 		}
 	}
 }
 
-// look is a load that shows what it would replace, and does nothing.
+// look is a load that shows what it would replace, and leaves it.
 func look(ctx context.Context, _ string) (*page.Page, error) {
-	old, _ := cache.Previous[*page.Page](ctx)
-	return nil, &refusal{reason.Head, old}
+	f := cache.Filling(ctx)
+	f.NoStore()
+	old, ok := cache.Previous[*page.Page](ctx)
+	switch {
+	case f.Auditing():
+		return nil, nil
+	case !ok || old == nil:
+		return page.Refusing(reason.Head), nil
+	}
+	f.DependOnPrevious()
+	return old.Left(), nil
 }
 
 // Headed takes the answer of a HEAD that was sent at a time although the page p is stored. If it is of another
