@@ -20,6 +20,9 @@ func (c Cache[K, V]) Namespace() string {
 	return c.v.Space.Namespace
 }
 
+// HashesKeys reports whether the cache hashes its keys, so that SQL cannot spell them; see key.Of.
+func (c Cache[K, V]) HashesKeys() bool { return key.Hashes[K]() }
+
 // Key returns the scope of k in the handle's tenant and namespace, for [Tiers.Invalidate]. A
 // call refuses the scope if the key or the tenant's name is not valid, or if the Cache is zero.
 // The same holds for the other scopes of a handle.
@@ -55,14 +58,14 @@ func (c Cache[K, V]) All() invalidate.Scope {
 // Prefix returns the scope of every key of the handle's tenant and namespace that starts with
 // prefix. The prefix of a string key is its first bytes, up to the end of a character:
 // Prefix("john doe") covers the keys "john doe" and "john doe jr". The prefix of an integer is
-// the first characters of its decimal form: Prefix("4") covers 4, 42 and 400. Keys of other
-// types are hashed, so they have no prefixes. Calls refuse the scope of a prefix that no key can
+// the first characters of its decimal form: Prefix("4") covers 4, 42 and 400. That of a UUID is the
+// first bytes of its text. Keys of other types are hashed, so they have no prefixes; see key.Of. Calls refuse the scope of a prefix that no key can
 // have, and of the empty prefix; use [Cache.All] for every key.
 func (c Cache[K, V]) Prefix(prefix string) invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)
 	}
-	id, err := spellPrefix(reflect.TypeFor[K](), prefix)
+	id, err := spellPrefix(reflect.TypeFor[K](), key.Hashes[K](), prefix)
 	if err != nil {
 		return invalidate.Invalid(err)
 	}
@@ -78,16 +81,12 @@ func (c Cache[K, V]) unscoped() error {
 }
 
 // spellPrefix spells a prefix of keys of type t, as those keys are spelled.
-func spellPrefix(t reflect.Type, prefix string) (string, error) {
-	if prefix == "" {
-		return "", errors.New("prefix is empty: use All for every key of the namespace")
-	}
+func spellPrefix(t reflect.Type, hashed bool, prefix string) (string, error) {
 	switch k := t.Kind(); {
-	case k == reflect.String:
-		if cutsCharacter(prefix) {
-			return "", fmt.Errorf("prefix of %d bytes ends within a character: end it before or after that character", len(prefix))
-		}
-		return key.Text(prefix), nil
+	case prefix == "":
+		return "", errors.New("prefix is empty: use All for every key of the namespace")
+	case hashed:
+		return "", fmt.Errorf("prefix of %d bytes: keys of type %v are hashed and have no prefixes; use Key, a tag or All", len(prefix), t)
 	case k >= reflect.Int && k <= reflect.Int64:
 		prefix, negative := strings.CutPrefix(prefix, "-")
 		if prefix == "" && negative || startsNumber(prefix) && (!negative || prefix != "0") {
@@ -97,8 +96,10 @@ func spellPrefix(t reflect.Type, prefix string) (string, error) {
 		if startsNumber(prefix) {
 			return prefix, nil
 		}
+	case cutsCharacter(prefix):
+		return "", fmt.Errorf("prefix of %d bytes ends within a character: end it before or after that character", len(prefix))
 	default:
-		return "", fmt.Errorf("prefix of %d bytes: keys of type %v are hashed and have no prefixes; use Key, a tag or All", len(prefix), t)
+		return key.Text(prefix), nil
 	}
 	return "", fmt.Errorf("prefix of %d bytes: keys of type %v are decimal numbers, and none starts with it", len(prefix), t)
 }

@@ -46,6 +46,12 @@ func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) inv
 	}
 }
 
+// code is an array that is its text, as a UUID is.
+type code [3]byte
+
+func (c code) MarshalText() ([]byte, error)  { return c[:], nil }
+func (c *code) UnmarshalText(b []byte) error { copy(c[:], b); return nil }
+
 func TestScopesOfAHandle(t *testing.T) {
 	type strs = cache.Cache[string, string]
 	texts := []string{"john", "john doe", "john doe jr", "john%20doe", "jo:hn", "é", "\xc3", "a{b}"}
@@ -63,6 +69,10 @@ func TestScopesOfAHandle(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) { wantLeft(t, tt.scope, texts, tt.left) })
 	}
+	bubble(t, "prefix of texts of bytes", func(t *testing.T) {
+		wantLeft(t, func(c cache.Cache[code, string]) invalidate.Scope { return c.Prefix("a:") },
+			[]code{{'a', ':', 'b'}, {'a', ':', 'c'}, {'a', 'b', 'c'}}, []code{{'a', 'b', 'c'}})
+	})
 	bubble(t, "prefix of integers", func(t *testing.T) {
 		wantLeft(t, func(c cache.Cache[int, string]) invalidate.Scope { return c.Prefix("4") },
 			[]int{4, 40, 41, 400, -4, 14, 0}, []int{-4, 14, 0})

@@ -110,14 +110,19 @@ func (t *Tiers) Settle(ctx context.Context) error {
 // log, this holds after the log's bound; [Tiers.Settle] waits for that. Without a log, keys are removed from the remote tier for all processes, and prefixes and tags
 // count only in this process.
 //
-// Invalidate refuses a scope that is not valid before it does anything. If the log or the remote
+// Invalidate refuses a scope that is not valid, and a call without any, before it does anything. If the log or the remote
 // tier cannot be reached, it applies the scopes in this process and returns an error. With a log
 // that error is an [*invalidate.PendingError], and the process retries in the background.
 //
 // Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. A
 // PendingError does not tell when the other processes know. To wait for them, call Settle.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("invalidate", nameOf(scopes), func(core *store.Core) error { return core.Invalidate(ctx, scopes...) })
+	return t.do("invalidate", nameOf(scopes), func(core *store.Core) error {
+		if len(scopes) == 0 {
+			return errNoScope
+		}
+		return core.Invalidate(ctx, scopes...)
+	})
 }
 
 // Expire makes everything that the scopes cover stale without removing it. A stale value is
@@ -136,8 +141,16 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 // The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
 // invalidation.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("expire", nameOf(scopes), func(core *store.Core) error { return core.Expire(ctx, scopes...) })
+	return t.do("expire", nameOf(scopes), func(core *store.Core) error {
+		if len(scopes) == 0 {
+			return errNoScope
+		}
+		return core.Expire(ctx, scopes...)
+	})
 }
+
+// errNoScope is the error of a call that would invalidate nothing.
+var errNoScope = fault.WrongUse(fmt.Errorf("%w: there is none, so the call would do nothing: name a key, tag or prefix, or do not call", invalidate.ErrScope))
 
 func nameOf(scopes []invalidate.Scope) string {
 	if len(scopes) == 1 {

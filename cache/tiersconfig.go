@@ -46,8 +46,9 @@ type TiersConfig struct {
 	Codecs []codec.Codec
 
 	// MaxLoads limits the loads that run at a time, refreshes included. A load that waits longer
-	// than its LoadTimeout for its turn fails with ErrOverloaded. A load that is nested in
-	// another runs in the outer load's turn. If zero, 512 loads run at a time.
+	// than its LoadTimeout for its turn fails with ErrOverloaded. A load holds its turn until its
+	// loader returns, also if all its callers have left. A load that is nested in another runs in the
+	// outer load's turn. If zero, 512 loads run at a time.
 	MaxLoads int
 
 	// MaxRefreshes limits the background refreshes that run at a time. The keys that one LoadMany

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -88,6 +89,44 @@ func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 func TestMaxLoadsIsATrueBound(t *testing.T) {
 	play(t, scene{tc: cache.TiersConfig{MaxLoads: 4}, steps: `
 		source takes=1s; go a gets any key=0-19; wait 4999ms; running 4; wait 1ms; running 0; peak 4; loads 20`})
+}
+
+// A load that no caller waits for keeps its turn until its loader returns. So does a load that another one has
+// begun, or has lent its turn to, and that goes on after the other one has returned.
+func TestAbandonedLoadsHoldTheirTurns(t *testing.T) {
+	play(t, scene{on: "alone paired", tc: cache.TiersConfig{MaxLoads: 1}, steps: `
+		source deaf; source takes=1m; a gets late timeout=1s; a many late timeout=1s key=2; source takes=0s
+		a gets overloaded key=3; running 1; wait 28s; running 0; a gets any key=3; loads 2`})
+	for name, lent := range map[string]bool{"nested": false, "lent": true} {
+		bubble(t, name, func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{MaxLoads: 1})
+			inner := with(t, tiers, thingConfig{Namespace: "inner", Load: func(context.Context, int) (string, error) {
+				return "v", nap(context.Background(), 10*time.Second)
+			}})
+			outer := with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if err := nap(ctx, time.Second); err != nil || k > 1 {
+					return "v", err
+				}
+				return inner.Get(ctx, 1)
+			}})
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			start := time.Now()
+			late := func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				fails(t, errOf(outer.Get(ctx, 1)), context.DeadlineExceeded, "Get")
+			}
+			wg.Go(late)
+			synctest.Wait()
+			if lent {
+				wg.Go(func() { get(t, inner, 1) })
+			}
+			advance(3 * time.Second)
+			equal(t, get(t, outer, 2), "v", "the Get of another key")
+			equal(t, time.Since(start), 12*time.Second, "it had its turn, and took a second, after")
+		})
+	}
 }
 
 // A caller that leaves while it waits for a turn causes no load.

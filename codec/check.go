@@ -104,7 +104,7 @@ func (e *TypeError) Error() string {
 // Unwrap returns [ErrType].
 func (e *TypeError) Unwrap() error { return ErrType }
 
-const lastRemedies = "LocalOnly in cache.Config if no other process needs the values, or codec.Lossy if the loss is meant"
+const lastRemedies = "a codec of your own for types that have their own encoding, such as protobuf messages; LocalOnly in cache.Config if no other process needs the values; or codec.Lossy if the loss is meant"
 
 // rules describe how a codec treats types. own are the pairs of interfaces by which a type may marshal
 // itself, in the codec's order. If addressed is set, the encoder finds a method of *T for every T.
@@ -174,7 +174,7 @@ func (c rawCodec) Check(t reflect.Type) error {
 		return nil
 	}
 	fault := TypeFault{typeName(t), t, "is neither a string nor a []byte"}
-	return &TypeError{c.ID(), t, []TypeFault{fault}, "use codec.JSON or codec.CBOR, or " + lastRemedies}
+	return &TypeError{c.ID(), t, []TypeFault{fault}, "use codec.JSON or codec.CBOR; " + lastRemedies}
 }
 
 func typeName(t reflect.Type) string {

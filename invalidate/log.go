@@ -24,7 +24,7 @@ import (
 // Sync starts a new epoch.
 //
 // A type that wraps a Log hides the optional methods of what it wraps. Give it a method
-// Unwrap() invalidate.Log. The cache then finds [CellUser], [NameKeeper], Validate and Close there. The methods
+// Unwrap() invalidate.Log. The cache then finds [CellUser], [RowReader], [NameKeeper], Validate and Close there. The methods
 // of [CellRemover] must be the wrapper's own, because a call must not bypass it.
 //
 // All methods may be called concurrently and obey ctx. A Sync that ignores its ctx keeps a caller of
@@ -87,6 +87,16 @@ type CellUser interface {
 	// of keys, given by Scope.Text. An error of remove means that some cells may remain. Remove may be called
 	// concurrently.
 	UseCells(tier string, remove func(ctx context.Context, keys []string) error)
+}
+
+// RowReader is a [Log] that also takes invalidations that other programs have spelled, such as triggers
+// of a database. A wrong spelling covers nothing, and no error says so.
+type RowReader interface {
+	// UseRows is called once by the follower of the log, before the first Sync. The log calls named
+	// for each invalidation that this process turns into a record: with the keys that it names, given by
+	// Scope.Text, and for all keys of a namespace with the text that they begin with, which ends with a
+	// colon. The record also gets the scopes that named returns. Named may be called concurrently.
+	UseRows(named func(keys []string) []Scope)
 }
 
 // NameKeeper is a [Log] whose records can carry names: the texts of the scopes that their fences

@@ -14,11 +14,13 @@ import (
 )
 
 var (
-	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
-	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
-	isZeroer      = reflect.TypeFor[interface{ IsZero() bool }]()
-	timeType      = reflect.TypeFor[time.Time]()
-	numberType    = reflect.TypeFor[json.Number]()
+	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
+	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+
+	isZeroer   = reflect.TypeFor[interface{ IsZero() bool }]()
+	timeType   = reflect.TypeFor[time.Time]()
+	numberType = reflect.TypeFor[json.Number]()
 )
 
 // Why a field is refused, and what to do. Two values that differ only in it would share an id.
@@ -42,10 +44,7 @@ const (
 // which do not see the other fields.
 func CheckType[K comparable]() error {
 	t := reflect.TypeFor[K]()
-	switch t.Kind() {
-	case reflect.String,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	if !hashes(t) {
 		return nil // Of spells these without JSON
 	}
 	w := walker{key: true, seen: make(map[reached]bool)}

@@ -59,9 +59,11 @@ func ExampleOf() {
 	hashed, err := key.Of(pair{7, 42}) // anything else is hashed
 	fmt.Println(name, number, len(hashed), err)
 	fmt.Println(key.Uint(42) == key.Int(42))
+	fmt.Println(key.Hashes[string](), key.Hashes[pair]())
 	// Output:
 	// ann%3Aadmin -7 43 <nil>
 	// true
+	// false true
 }
 
 // Each kind of invalid key has its own error.

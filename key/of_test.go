@@ -1,6 +1,8 @@
 package key_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +20,44 @@ import (
 type uuid [16]byte
 
 func (u uuid) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%x", u[:]), nil }
+
+// id is a UUID as the packages for them have it: its text can be read back.
+type id [16]byte
+
+func (u id) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]), nil
+}
+
+func (u *id) UnmarshalText(b []byte) error {
+	raw, err := hex.DecodeString(strings.ReplaceAll(string(b), "-", ""))
+	if copy(u[:], raw) != len(u) && err == nil {
+		err = errors.New("not 16 bytes")
+	}
+	return err
+}
+
+type (
+	typedID  struct{ id }
+	bareID   id // has no methods
+	versions struct{ A, B id }
+)
+
+// folded has one text for many values.
+type folded [2]byte
+
+func (f folded) MarshalText() ([]byte, error)  { return bytes.ToLower(f[:]), nil }
+func (f *folded) UnmarshalText(b []byte) error { copy(f[:], b); return nil }
+
+// mute has no text, or one that it cannot read.
+type mute [1]byte
+
+func (m mute) MarshalText() ([]byte, error) {
+	if m[0] == 0 {
+		return nil, errors.New("secret")
+	}
+	return []byte{m[0]}, nil
+}
+func (*mute) UnmarshalText([]byte) error { return errors.New("secret") }
 
 type (
 	userID  int64
@@ -67,7 +107,12 @@ func TestOf(t *testing.T) {
 		{"array", func() (string, error) { return key.Of(digest{1, 2}) }, mustHash([]int{1, 2, 0, 0})},
 		{"struct", func() (string, error) { return key.Of(page{"acme", "x"}) }, mustHash(map[string]string{"Org": "acme", "Cursor": "x"})},
 		{"netip.Addr", func() (string, error) { return key.Of(netip.MustParseAddr("10.0.0.1")) }, mustHash("10.0.0.1")},
-		{"uuid", func() (string, error) { return key.Of(uuid{0x6b, 0xa7}) }, mustHash("6ba70000000000000000000000000000")},
+		{"bytes whose text cannot be read", func() (string, error) { return key.Of(uuid{0x6b, 0xa7}) }, mustHash("6ba70000000000000000000000000000")},
+		{"uuid", func() (string, error) { return key.Of(id{0x6b, 0xa7}) }, "6ba70000-0000-0000-0000-000000000000"},
+		{"uuid of a type", func() (string, error) { return key.Of(typedID{id{15: 1}}) }, "00000000-0000-0000-0000-000000000001"},
+		{"uuid without methods", func() (string, error) { return key.Of(bareID{1}) }, mustHash([16]int{1})},
+		{"two uuids", func() (string, error) { return key.Of(versions{}) }, mustHash(versions{})},
+		{"bytes that are their text", func() (string, error) { return key.Of(folded{'a', ':'}) }, "a%3A"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,6 +133,9 @@ func TestOfRefuses(t *testing.T) {
 		{"empty named string", func() (string, error) { return key.Of(slug("")) }, key.ErrEmpty},
 		{"nan", func() (string, error) { return key.Of(math.NaN()) }, key.ErrNumber},
 		{"invalid utf-8 in a struct", func() (string, error) { return key.Of(page{"\xff", ""}) }, key.ErrUTF8},
+		{"a text of two values", func() (string, error) { return key.Of(folded{'A', 'b'}) }, key.ErrType},
+		{"no text", func() (string, error) { return key.Of(mute{}) }, key.ErrType},
+		{"a text that is not read", func() (string, error) { return key.Of(mute{1}) }, key.ErrType},
 		{"pointer", func() (string, error) { return key.Of(new(1)) }, key.ErrType},
 		{"channel", func() (string, error) { return key.Of(make(chan int)) }, key.ErrType},
 		{"complex", func() (string, error) { return key.Of(1i) }, key.ErrType},
@@ -95,10 +143,24 @@ func TestOfRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, err := tt.of(); !errors.Is(err, tt.want) {
+			if got, err := tt.of(); !errors.Is(err, tt.want) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("Of = %q, %v, want %v", got, err, tt.want)
 			}
 		})
+	}
+}
+
+func TestHashes(t *testing.T) {
+	for name, tt := range map[string]struct{ got, want bool }{
+		"string": {key.Hashes[slug](), false}, "int": {key.Hashes[userID](), false}, "uint": {key.Hashes[uintptr](), false},
+		"uuid": {key.Hashes[id](), false}, "uuid of a type": {key.Hashes[typedID](), false},
+		"uuid without methods": {key.Hashes[bareID](), true}, "a text that cannot be read": {key.Hashes[uuid](), true},
+		"two uuids": {key.Hashes[versions](), true}, "struct": {key.Hashes[page](), true}, "bool": {key.Hashes[bool](), true},
+		"float": {key.Hashes[meters](), true}, "netip.Addr": {key.Hashes[netip.Addr](), true}, "array": {key.Hashes[digest](), true},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("Hashes of %s = %v, want %v", name, tt.got, tt.want)
+		}
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Validate reports every fault that the table can lead to on top of base. The error is an
 // [errors.Join] of [*FieldError]s that name the override and the field. Faults are two overrides
-// for the same scope, a tenant with a colon, and an invalid policy that the table makes of
+// for the same scope, a name that no tenant or namespace can have, and an invalid policy that the table makes of
 // base. Two valid overrides can be invalid together, so Validate checks each override of a
 // namespace with each override of a tenant. It reports a fault once, for the override where it
 // first occurs.
@@ -48,10 +50,20 @@ func (c *checker) index() {
 			c.fail(i, "same tenant and namespace as override %d", first)
 			continue
 		}
-		if strings.Contains(o.Tenant, ":") {
+		switch {
+		case strings.Contains(o.Tenant, ":"):
 			c.fail(i, "a tenant never contains ':', so this matches no tenant")
+		case unnameable(o.Tenant):
+			c.fail(i, "a tenant is valid UTF-8 without braces and control characters, so this matches no tenant")
+		case unnameable(o.Namespace):
+			c.fail(i, "a namespace is valid UTF-8 without braces and control characters, so this matches no cache")
 		}
 	}
+}
+
+// unnameable reports whether no tenant or namespace has the name. Package key has the rules.
+func unnameable(name string) bool {
+	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '{' || r == '}' })
 }
 
 func (c *checker) fail(i int, format string, args ...any) {

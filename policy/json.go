@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,8 @@ import (
 //
 // The names are those of the fields in snake case: StaleIfError is "stale_if_error". A field that
 // is missing or null inherits. A duration is text that [time.ParseDuration] reads, or "forever".
-// A number is refused as a duration, because it has no unit. An unknown field is refused too. The
+// A number is refused as a duration, because it has no unit. An unknown field is refused too, and
+// one that stands twice. The
 // other rules are those of encoding/json.
 //
 // The error holds the first fault of every entry, each a [*FieldError]. After an error *t is
@@ -140,6 +142,9 @@ func decode(where string, data []byte) (o Override, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	var form *overrideJSON
+	if field := repeated(data); field != "" {
+		return o, &FieldError{Where: where, Field: field, Problem: "stands twice; leave one of them out"}
+	}
 	switch err = dec.Decode(&form); {
 	case err != nil:
 		return o, fault(where, err)
@@ -149,6 +154,32 @@ func decode(where string, data []byte) (o Override, err error) {
 		return o, &FieldError{Where: where, Problem: "want one JSON object, got more data after it"}
 	}
 	return Override{form.Tenant, form.Namespace, *recast[Patch](&form.patchJSON)}, nil
+}
+
+// repeated returns the first field of a JSON object that stands in it twice, or "". encoding/json would take the last
+// one. It also takes names in other case.
+func repeated(data []byte) string {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return ""
+	}
+	var seen []string
+	for dec.More() {
+		t, err := dec.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			return ""
+		}
+		if slices.ContainsFunc(seen, func(s string) bool { return strings.EqualFold(s, name) }) {
+			return name
+		}
+		seen = append(seen, name)
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return ""
+		}
+	}
+	return ""
 }
 
 // fault translates an error of encoding/json into a FieldError.

@@ -80,6 +80,8 @@ func TestTableJSONRefuses(t *testing.T) {
 		{"fraction", `[{"max_refreshes":1.5}]`, []string{"entry 0: max_refreshes: want a whole number, got number 1.5"}},
 		{"text for a bool", `[{"off":"true"}]`, []string{"entry 0: off: want true or false, got string"}},
 		{"tenant", `[{"tenant":7}]`, []string{"entry 0: tenant: want a string, got number"}},
+		{"a field twice", `[{"ttl":"1m","off":true,"ttl":"2m"}]`, []string{"entry 0: ttl: stands twice"}},
+		{"a field twice, in another case", `[{"ttl":"1m","TTL":"2m"}]`, []string{"entry 0: TTL: stands twice"}},
 		{"a fault of every entry", `[{"off":1,"ttl":2},{},{"x":3}]`, []string{"entry 0: off: ", "entry 2: unknown field"}},
 	}
 	for _, tt := range tests {

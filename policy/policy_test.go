@@ -61,6 +61,8 @@ func TestValidate(t *testing.T) {
 		{"load negative", func(p *P) { p.LoadTimeout = -1 }, []string{"LoadTimeout: -1ns"}},
 		{"load zero", func(p *P) { p.LoadTimeout = 0 }, []string{"LoadTimeout: 0 would"}},
 		{"local negative", func(p *P) { p.LocalTTL = -1 }, []string{"LocalTTL: -1ns"}},
+		{"min load above load timeout", func(p *P) { p.MinLoad = time.Minute }, []string{"MinLoad: 1m0s is above LoadTimeout 30s"}},
+		{"remote timeout of nothing", func(p *P) { p.RemoteTimeout = 1 }, []string{"RemoteTimeout: 1ns is too short for any answer"}},
 		{"min load negative", func(p *P) { p.MinLoad = -1 }, []string{"MinLoad: -1ns"}},
 		{"remote negative", func(p *P) { p.RemoteTimeout = -1 }, []string{"RemoteTimeout: -1ns"}},
 		{"remote zero", func(p *P) { p.RemoteTimeout = 0 }, []string{"RemoteTimeout: 0 would"}},

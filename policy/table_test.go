@@ -118,6 +118,10 @@ func TestTableValidate(t *testing.T) {
 			"tenant that cannot be", T{ttl("acme:users", "", time.Hour)}, nil,
 			[]string{`override 0 (tenant "acme:users"): a tenant never contains ':'`},
 		},
+		{"tenant with NUL", T{ttl("ac\x00me", "", time.Hour)}, nil, []string{`override 0 (tenant "ac\x00me"): a tenant is valid UTF-8`}},
+		{"tenant that is not UTF-8", T{ttl("ac\xffme", "", time.Hour)}, nil, []string{`override 0 (tenant "ac\xffme"): a tenant is valid UTF-8`}},
+		{"namespace with a brace", T{ttl("", "users{1}", time.Hour)}, nil, []string{`override 0 (namespace "users{1}"): a namespace is valid UTF-8`}},
+		{"tenant in another script", T{ttl("münchen", "ümläut:v1", time.Hour)}, nil, nil},
 		{
 			"sound alone, unsound together",
 			T{soft, {Tenant: "acme", Patch: policy.Patch{LoadTimeout: new(time.Second)}}}, nil,

@@ -110,6 +110,9 @@ func (p Policy) checkRatios(r *report) {
 	}
 }
 
+// minRemoteTimeout is less than any round trip takes, also to a server on the same machine.
+const minRemoteTimeout = 10 * time.Microsecond
+
 func (p Policy) checkRequired(r *report) {
 	if p.TTL == 0 {
 		r.add("TTL", "0 would keep nothing; set Off to turn the cache off")
@@ -119,6 +122,9 @@ func (p Policy) checkRequired(r *report) {
 	}
 	if p.RemoteTimeout == 0 {
 		r.add("RemoteTimeout", "0 would fail every call to the remote tier; set the longest time that a call may take")
+	}
+	if p.RemoteTimeout > 0 && p.RemoteTimeout < minRemoteTimeout {
+		r.add("RemoteTimeout", "%v is too short for any answer; 50ms is the default", p.RemoteTimeout)
 	}
 	if p.MaxValueBytes <= 0 {
 		r.add("MaxValueBytes", "%d would store nothing; set the longest value in bytes, or Off to turn the cache off", p.MaxValueBytes)
@@ -135,6 +141,9 @@ func (p Policy) checkTogether(r *report) {
 		if p.Stale == 0 && p.StaleIfError == 0 {
 			r.add("SoftTimeout", "there is nothing to serve after it: set Stale or StaleIfError, too")
 		}
+	}
+	if p.LoadTimeout > 0 && p.MinLoad > p.LoadTimeout {
+		r.add("MinLoad", "%v is above LoadTimeout %v, so no load would be stored; set it below, or Off to turn the cache off", p.MinLoad, p.LoadTimeout)
 	}
 	jitter := p.Jitter
 	if !(jitter >= 0 && jitter < 1) {

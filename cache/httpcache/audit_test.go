@@ -144,7 +144,7 @@ func TestAuditedPage(t *testing.T) {
 	}
 }
 
-// Which requests are audited, and that the handler sees the same request then. Each request is
+// Which requests are audited, and that the handler sees the request of the key then. Each request is
 // made twice; the second one is the hit.
 func TestAuditedRequests(t *testing.T) {
 	pages := httpcache.Config{Preset: httpcache.Pages, Policy: auditAll, AuditIgnore: []string{"X-Request-Id"}, Vary: []httpcache.VaryRule{{Header: "Accept-Language"}}}
@@ -201,8 +201,8 @@ func TestAuditedRequests(t *testing.T) {
 	}
 }
 
-// A handler that answers by who asks first makes a page that is wrong for the next client. Behind a
-// Shared cache the handler sees the request of the hit, so the audit finds it.
+// A handler that answers by who asks first makes a page that is wrong for the next client. The request of an audit
+// has nothing of a client, so the audit finds it.
 func TestAuditFindsPersonalPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &site{then: func(w http.ResponseWriter, r *http.Request) bool {
@@ -218,6 +218,59 @@ func TestAuditFindsPersonalPage(t *testing.T) {
 			t.Errorf("%+v, want a stale hit", got)
 		}
 	})
+}
+
+// What the handler of a Shared cache answers only to the client of a hit, such as a bot, says nothing of the page of the
+// others. Nor does an answer that may not be stored, whoever gets it.
+func TestAuditOfOneClient(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		header []string
+		all    bool // all clients get it
+		stale  int64
+	}{
+		"another page":       {200, nil, false, 0},
+		"not found":          {404, nil, false, 0},
+		"gone":               {410, nil, false, 0},
+		"a redirect":         {301, []string{"Location", "/"}, false, 0},
+		"empty":              {204, nil, false, 0},
+		"a challenge":        {302, []string{"Location", "/", "Cache-Control", "no-store"}, true, 0},
+		"a cookie":           {200, []string{"Set-Cookie", "a=b"}, true, 0},
+		"private":            {200, []string{"Cache-Control", "private"}, true, 0},
+		"forbidden":          {403, []string{"Cache-Control", ""}, true, 0},
+		"without a lifetime": {404, []string{"Cache-Control", ""}, true, 0},
+		"not found by all":   {404, nil, true, 1},
+		"new for all":        {200, nil, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var bots atomic.Bool
+				front := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=3600")
+					w.Header().Set("Vary", "Accept-Language")
+					other := bots.Load() && (tt.all || r.UserAgent() == "bot")
+					if other {
+						for i := 0; i < len(tt.header); i += 2 {
+							w.Header().Set(tt.header[i], tt.header[i+1])
+						}
+						w.WriteHeader(tt.status)
+					}
+					_, _ = fmt.Fprint(w, "page in ", r.Header.Get("Accept-Language"), other)
+				}), httpcache.Config{Policy: auditAll})
+				front.get(t, "/", "Accept-Language", "en")
+				front.get(t, "/", "Accept-Language", "de")
+				bots.Store(true)
+				front.get(t, "/", "Accept-Language", "de", "User-Agent", "bot")
+				sleep(t, auditTime)
+				if got := front.tiers.Stats().Audits; got.Stale != tt.stale || got.Stale+got.Same+got.Failed != 1 {
+					t.Errorf("%+v", got)
+				}
+				if a := front.get(t, "/", "Accept-Language", "de"); a.hit() != (tt.stale == 0) {
+					t.Error(a)
+				}
+			})
+		})
+	}
 }
 
 // A handler that hangs in an audit ends with LoadTimeout, and Close waits for it.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/http"
+	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
@@ -36,7 +38,7 @@ func New(cfg Config) (*Cache, error) {
 		Space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
 		Rules: rules.Cache{Shared: true, Pages: cfg.pages(), Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
 		Until: cfg.pages(), Statuses: cfg.Statuses, Ignored: cfg.AuditIgnore,
-		Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
+		Keep: cfg.Keep, MaxBody: cfg.MaxBody, Shown: cfg.shows, Now: cfg.Now, Logger: cfg.Logger,
 	}}
 	if cfg.Off {
 		c.k.Tiers = nil
@@ -49,13 +51,38 @@ func New(cfg Config) (*Cache, error) {
 
 // Handler is a handler behind a Cache.
 type Handler struct {
-	c    *Cache
-	next http.Handler
+	c     *Cache
+	next  http.Handler
+	inner bool        // it was made while a request was served
+	used  atomic.Bool // it has served one
 }
 
 // Handler puts the cache in front of next. One cache may serve several handlers if each answers
 // for its own paths.
-func (c *Cache) Handler(next http.Handler) *Handler { return &Handler{c, next} }
+//
+// Some routers and adapters call it, or Middleware, for each request, with a handler that is for that request
+// only. Such a request bypasses the cache, and the Logger says once that the cache must be around the router.
+func (c *Cache) Handler(next http.Handler) *Handler {
+	return &Handler{c: c, next: next, inner: !c.cfg.Off && serving()}
+}
+
+// serving reports whether its caller serves a request.
+func serving() bool {
+	var pcs [256]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, ".ServeHTTP") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// forOne reports whether the handler may be for this request only. A handler that serves another one is not.
+func (h *Handler) forOne() bool { return h.inner && !h.used.Swap(true) }
 
 // loadsAtHits reports whether a hit of a fresh page may begin a load: an early refresh, or an audit. The
 // policies in force may change, so they are read once a second. Now is in Unix seconds.
@@ -68,7 +95,8 @@ func (c *Cache) loadsAtHits(now int64) bool {
 	return c.eager.Load()
 }
 
-// Middleware is Handler in the form that routers expect.
+// Middleware is Handler in another form. Put it around a router, not into it: routers keep in the
+// context of a request what they have found, and the handler does not see that. See Config.ContextKeys.
 func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(next) }
 
 // Close waits until the handlers that render for everybody have returned, or until ctx ends. The

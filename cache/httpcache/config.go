@@ -150,6 +150,17 @@ type Config struct {
 	// means none.
 	AllowAuthorized func(*http.Request) bool
 
+	// ContextKeys reports whether the handler may see the value that the context of a request has under
+	// a key. Such a value must be the same for all clients, or no response may depend on it, as on a
+	// logger or on a request's number. It must still be usable when its request has ended. Nil means the
+	// values of the server and of OpenTelemetry only.
+	//
+	// The handler does not see other values that outer handlers have set: they may be about the client.
+	// If it asks for one, its response is not stored, and each client gets its own rendering, for which the
+	// handler is called once more. The Logger then says once that the cache must be around what sets the
+	// value, such as a router.
+	ContextKeys func(key any) bool
+
 	// Hosts are the values of Host, in lower case, for which requests use the cache. The port counts, as
 	// in "localhost:8080"; requests that differ from an entry in the port only are logged once. Clients
 	// choose Host, and each host is a copy of the site. Nil means every syntactically valid host.

@@ -43,9 +43,14 @@
 // pages depend on. A page stays until it is invalidated.
 //
 // With Shared, the zero value, the handler sees the whole request of the first client, and decides
-// what may be shared. It may know its clients by something other than Authorization, Cookie or
-// Config.Credentials, such as their address or a context value of an outer handler. Such a handler
-// must answer Cache-Control: private, as behind any shared cache.
+// what may be shared. It may know its clients by something other than Authorization and Cookie. If
+// that is a header, such as X-User or X-Api-Key, name it in Config.Credentials. If it is something
+// else, such as the client's address, the handler must answer Cache-Control: private, as behind any
+// shared cache.
+//
+// With neither does the handler see the values that outer handlers have put into the request's context.
+// If it asks for one, its response is its client's own; see Config.ContextKeys. So put the cache around
+// a router, not into it. (TestContextOfOuterHandlers, TestContextKeys, TestRouters)
 //
 // At an edge set three fields. Set Hosts, because clients choose Host. Set Secure if something
 // in front ends TLS. Set Targets to "CDN-Cache-Control" if responses have separate rules for
@@ -138,7 +143,8 @@
 //   - 206 and Content-Range;
 //   - event streams, trailers, upgrades;
 //   - a Content-Length that differs from the length of the body;
-//   - informational responses, which are passed on;
+//   - informational responses, which are passed on; for a client that does not read, 64 of them wait,
+//     and others are left out;
 //   - with Pages also no-cache, and Vary on an undeclared header.
 //
 // A response that grows over MaxBody goes on live to the client that started it. A response that
@@ -177,14 +183,15 @@
 //
 //  1. With Pages a stored response is made only from its key. With Shared a stored response holds
 //     nothing that Hide names, and does not show a parameter that the key leaves out, in the forms
-//     named above.
+//     named above. Neither is made from what an outer handler has put into the context of a request.
 //     (TestHandlerSeesTheKeyAlone, TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized,
 //     TestPoisoning, TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and the handler is called
 //     once. It is called a second time, with the client's own request, if the first request was
 //     made only from the key (Pages), held no credentials of the client (AllowAuthorized), or was a
-//     HEAD. It is called a second time for the others if the response shows a parameter that is not
-//     in the key. A response is not for everybody if it may not be stored. With Pages that means:
+//     HEAD, or if the handler asked for a value that an outer handler has put into the context. It is
+//     called a second time for the others if the response shows a parameter that is not in the key. A
+//     response is not for everybody if it may not be stored. With Pages that means:
 //     it is marked so, or its status answers one client only, such as 302 or 401, and is not one of
 //     Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
 //     TestSharedCacheNeverShares, TestRenewedAsPrivate,
@@ -202,9 +209,11 @@
 //  5. Single flight. All clients that want a missing page at the same time share one
 //     rendering, as long as one of them waits. A client that disconnects, or reads slowly,
 //     does not harm another. When the last client has left, the handler's context is cancelled
-//     and nothing is stored: a client that disconnects must not keep the site busy.
-//     (TestCoalescing, TestClientsLeave, TestReadAsItComes, TestSlowReaderOfHints,
-//     TestSharedMissWithTracking)
+//     and nothing is stored: a client that disconnects must not keep the site busy. A handler that
+//     goes on keeps its turn among MaxLoads of the Tiers, and the request that started it lasts as
+//     long, as without the cache. (TestCoalescing, TestClientsLeave, TestReadAsItComes,
+//     TestSlowReaderOfHints, TestSharedMissWithTracking, TestClientsThatReset,
+//     TestAbandonedRunsHoldTheirTurns)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key concurrently. A stored
 //     page is still served. A refusal that one client's request may have caused, such as 403 or
@@ -229,7 +238,9 @@
 //     never served. (TestFailureIsPassedOn, TestStaleIfError, TestPagesByPolicy,
 //     TestSharedCache, TestSharedByProcesses, TestNoAnswer)
 //  11. Clients cannot exhaust memory. Entries stay within the tier's budget. The numbers of
-//     counters and of remembered keys are fixed. (TestFloods, TestCost, TestMemoryIsBounded)
+//     counters and of remembered keys are fixed. The header of a page stays below 64 KiB, also when
+//     304s add to it. (TestFloods, TestCost, TestMemoryIsBounded, TestEndlessHints,
+//     TestConfirmedHeaderIsBounded)
 //
 // # What the handler must do
 //
@@ -246,11 +257,12 @@
 // if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestSlowResponseIsPassedOn,
 // TestClientsLeave, TestNoAnswer)
 //
-// The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
+// The context has no values of outer handlers. It has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
 // body is cut short, so the half is not stored.
 //
 // If clients send credentials in another header than the usual ones, name it in
-// Config.Credentials. It is better to check credentials in a handler in front of the cache.
+// Config.Credentials. It is better to check credentials in a handler in front of the cache. What that
+// handler knows of the client is then in the context, where the handler behind the cache does not see it.
 //
 // # Cache-Status and Age
 //

@@ -21,21 +21,19 @@ type handling struct {
 	next   http.Handler
 	t      address.Target
 	req    http.Request
-	plain  plainContext
 	stored *page.Page // which a HEAD is not answered from
 	again  bool       // its client has waited for a load that left the page
 	room   [10]string // of most headers of an answer
+
+	audited *page.Page // of an audit
 }
 
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
 	x := &handling{c: c, next: next, t: t}
 	x.Source, x.Client = x, record.Client{Ctx: r.Context(), Writer: w}
 	x.Reading, x.req = c.reading(r, &t), *r
-	x.Host, x.Path = t.Host, t.Path
-	if c.cfg.pages() {
-		x.plain = plainContext{r.Context()}
-		x.Ctx = &x.plain
-	} else if r.URL.RawQuery != "" {
+	x.Outer, x.Host, x.Path = r.Context(), t.Host, t.Path
+	if !c.cfg.pages() && r.URL.RawQuery != "" {
 		if keep, _ := c.cfg.keeps(t.Path); keep != nil {
 			x.Unkeyed = address.Unkeyed(r.URL.RawQuery, keep)
 		}
@@ -56,34 +54,19 @@ func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) 
 	return y
 }
 
-// contextKeys are the keys of context values that every handler may see.
-var contextKeys = []any{http.ServerContextKey, http.LocalAddrContextKey}
-
-// plainContext is a client's context without the values of outer handlers. Such a value may be
-// about the client, and the rendering is for everybody.
-type plainContext struct{ context.Context }
-
-// Value returns the values of the known keys only.
-func (c *plainContext) Value(key any) any {
-	if slices.Contains(contextKeys, key) {
-		return c.Context.Value(key)
-	}
-	return nil
-}
-
-// AfterFunc saves package context a goroutine for each derived context.
-func (c *plainContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
-}
-
 func (x *handling) Begin(old exchange.Previous) (leave bool, err error) {
 	return old.Leave, nil
 }
 
 func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
-	if x.c.cfg.pages() {
+	switch {
+	case x.c.cfg.pages():
 		r = x.fromKey(n.Ctx)
-	} else {
+	case x.audited != nil:
+		r = x.fromKey(n.Ctx)
+		x.forward(r.Header)
+		r.Header = x.c.wearing(r.Header, x.audited)
+	default:
 		r, n.Own = x.shown(n.Ctx, bare)
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
@@ -122,8 +105,8 @@ func (x *handling) unseen(name string) bool {
 	return x.drops(name) || slices.Contains(x.c.cfg.Credentials, name)
 }
 
-// fromKey returns the request for a handler of Pages. It holds nothing of the client except what is in the
-// key. Values that routers have set remain.
+// fromKey returns the request for a handler of Pages, or for an audit. It holds nothing of the client except what
+// is in the key. The PathValues of net/http's router remain.
 func (x *handling) fromKey(ctx context.Context) *http.Request {
 	t, c := &x.t, x.req
 	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, http.NoBody, nil, nil, nil

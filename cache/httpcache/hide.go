@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,6 +25,15 @@ func (c *Cache) hides(name string) bool {
 		}
 	}
 	return false
+}
+
+// shows reports whether the handler may see a value of an outer handler's context. Values of telemetry, such as the
+// span of a request, change no response.
+func (c *Config) shows(key any) bool {
+	if key == http.ServerContextKey || key == http.LocalAddrContextKey || c.ContextKeys != nil && c.ContextKeys(key) {
+		return true
+	}
+	return strings.HasPrefix(reflect.TypeOf(key).PkgPath(), "go.opentelemetry.io/")
 }
 
 // shown returns the request for the handler that renders for everybody of a Shared cache:

@@ -1,7 +1,6 @@
 package httpcache_test
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -151,25 +150,6 @@ header map[Accept:[application/json] X-Lang:[de]] body true length 0 form map[] 
 `
 	if !a.hit() || a.body != want {
 		t.Errorf("%v\n%s", a, cmp.Diff(want, a.body))
-	}
-}
-
-// Context values of outer handlers may be about the client. A page sees only what
-// routers found out.
-func TestContextOfOuterHandlers(t *testing.T) {
-	h := func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%v|%v|%v|%v", r.Context().Value(userKey{}), r.PathValue("slug"), r.Pattern,
-			r.Context().Value(http.ServerContextKey) != nil)
-	}
-	s := serve(t, h, httpcache.Config{})
-	mux := http.NewServeMux()
-	mux.Handle("/posts/{slug}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := context.WithValue(context.WithValue(r.Context(), userKey{}, "alice"), http.ServerContextKey, &http.Server{})
-		s.ServeHTTP(w, r.WithContext(ctx))
-	}))
-	a := do(mux, request(t, http.MethodGet, "/posts/7"))
-	if want := "<nil>|7|/posts/{slug}|true"; a.body != want {
-		t.Errorf("the handler saw %q, want %q", a.body, want)
 	}
 }
 

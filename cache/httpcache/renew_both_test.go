@@ -65,6 +65,42 @@ func TestRenewedAsPrivate(t *testing.T) {
 	}
 }
 
+// The header of a page does not grow by 304s over what is stored with a new page. The origin is then asked for the
+// whole page.
+func TestConfirmedHeaderIsBounded(t *testing.T) {
+	origin := func() http.Handler {
+		n, whole := 0, 0
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n++
+			w.Header().Set("Cache-Control", "max-age=10")
+			w.Header().Set("Etag", `"a"`)
+			if r.Header.Get("If-None-Match") != "" {
+				w.Header().Set(fmt.Sprint("X-", n), strings.Repeat("x", 20<<10))
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			whole++
+			_, _ = fmt.Fprint(w, "body ", whole)
+		})
+	}
+	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(header ...string) answer) {
+		for i := range 12 {
+			a := get()
+			size := 0
+			for name, values := range a.header {
+				size += len(name) + len(strings.Join(values, ""))
+			}
+			if want := fmt.Sprint("body ", 1+i/4); a.body != want || size > 65<<10 || size < i%4*20<<10 {
+				t.Errorf("answer %d is %q with a header of %d bytes, want %q", i, a.body, size, want)
+			}
+			if why := "fwd=stale;stored"; i%4 == 0 && i > 0 && a.how() != why {
+				t.Errorf("answer %d: %s, want %s", i, a.how(), why)
+			}
+			sleep(t, "11s")
+		}
+	})
+}
+
 // What a 304 confirms, and what the page is after it (RFC 9111 §4.3.4).
 func TestConfirmedPages(t *testing.T) {
 	t.Parallel()

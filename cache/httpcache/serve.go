@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -12,7 +13,9 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers from the cache, or calls the handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c, next := h.c, h.next
 	t, why := c.target(r)
 	if t.Saw.Any(rules.SawOddName) {
 		plain := r.WithContext(r.Context())
@@ -20,6 +23,10 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		if t, why = c.target(plain); why == reason.None {
 			r = plain
 		}
+	}
+	if why == reason.None && h.forOne() {
+		why = reason.Router
+		c.k.Advise("a handler was put behind the cache for one request only, which bypasses the cache; " + exchange.Around)
 	}
 	switch {
 	case why != reason.None && why != reason.Program && t.Wants.OnlyIfCached && !c.cfg.Off:
@@ -127,6 +134,9 @@ func (c *Cache) notHere(w http.ResponseWriter) {
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
 // names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
+//
+// The request of a client that has left waits for the handlers that it has started, as it would without the cache.
+// So the server counts them: otherwise a client that leaves at once could make any number of them run.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, v *address.Variant, found bool) {
 	x := c.handling(next, w, r, t)
 	x.Variant = v
@@ -134,7 +144,11 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 		x.Client.Writer = nil // it has a page, so a load is a refresh
 	}
 	for x != nil {
-		x = x.try(w, r)
+		y := x.try(w, r)
+		if errors.Is(r.Context().Err(), context.Canceled) { // a deadline is not the client's, who waits for the answer
+			x.Returned()
+		}
+		x = y
 	}
 }
 
@@ -196,9 +210,6 @@ func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 	x.Found.Store(res.Value)
 	return res, err
 }
-
-// ServeHTTP answers from the cache, or calls the handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(h.next, w, r) }
 
 // refusedTo answers a client that waited for a response that is not for everybody.
 func (x *handling) refusedTo(w http.ResponseWriter, r *http.Request, why reason.Reason) {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -95,7 +96,37 @@ func TestSlowReaderOfHints(t *testing.T) {
 	})
 }
 
-// The same if its source then flushes, or if the response is for its client only.
+// An origin may send any number of informational responses. Few of them wait for a client that does not read.
+func TestEndlessHints(t *testing.T) {
+	for name, size := range map[string]int{"many": 1, "large": 10 << 10} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Link", strings.Repeat("x", size))
+					for range 10_000 {
+						w.WriteHeader(http.StatusEarlyHints)
+					}
+					w.Header().Del("Link")
+					w.Header().Set("Cache-Control", "max-age=60")
+					_, _ = io.WriteString(w, "page")
+				}), httpcache.Config{})
+				first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
+				go func() {
+					defer close(done)
+					s.ServeHTTP(first, request(t, http.MethodGet, "/"))
+				}()
+				synctest.Wait()
+				close(first.reads)
+				<-done
+				if want := min(64, 64<<10/size); first.hints < 1 || first.hints > want+1 || first.Body.String() != "page" {
+					t.Errorf("the client got %d hints and %q, want %d at most", first.hints, first.Body, want)
+				}
+			})
+		})
+	}
+}
+
+// A client that does not read its hints delays no other if its source flushes, or if the response is for its client only.
 func TestSlowReaderOfHintsAndFlush(t *testing.T) {
 	for _, cc := range []string{"max-age=60", "private"} {
 		t.Run(cc, func(t *testing.T) {

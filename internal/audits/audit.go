@@ -184,7 +184,6 @@ func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
 	if a.of.running.Add(1) > a.of.most || !t.Loads.TryAcquire(1) {
 		return nil, measure.AuditsSkipped
 	}
-	defer t.Loads.Release(1)
 	ctx, cancel := a.context(a.j.Policy.LoadTimeout)
 	defer cancel()
 	got, ok := engine.Probe(ctx, &a.j)

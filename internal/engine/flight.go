@@ -27,7 +27,7 @@ type flight struct {
 	outer *filling.Fill // the load that began this flight, if nested
 
 	calls.Call[*flight, outcome]
-	lent    calls.Latch                  // opened when a load waits for this flight; see takeTurn
+	lent    filling.Loan                 // of the loads that wait for this flight; see takeTurn
 	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	loading atomic.Bool                  // a loader was called
 	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await

@@ -96,13 +96,9 @@ func (p *party) enter(l *load) error {
 	f := p.runs[0].f
 	l.Begin(&p.Scope, f.j.Core.Base.Add(time.Duration(f.j.Core.Now())), f.j.Policy.LoadTimeout)
 	l.ctx = &l.Scope
-	// A nested load runs in the outer load's turn. If it waited for its own turn, enough outer
-	// loads could hold every turn and wait for ever.
-	if f.outer == nil {
-		if err := p.takeTurn(l); err != nil {
-			l.Scope.Close()
-			return err
-		}
+	if err := p.takeTurn(l); err != nil {
+		l.Scope.Close()
+		return err
 	}
 	l.Fill.Open(f.outer, &f.j.Core.Fills, f.j.View.Space.Tenant, f.j.FullKey())
 	l.Behind = f.j.Refreshing != nil
@@ -131,9 +127,7 @@ func (p *party) enter(l *load) error {
 // leave ends a load. It reports whether the load had run out of time, or all callers had left.
 func (p *party) leave(l *load, a *attempt) (late bool) {
 	f := p.runs[0].f
-	if l.turn {
-		f.j.Core.Loads.Release(1)
-	}
+	l.Turn.Leave()
 	late = l.Scope.Close()
 	f.j.Core.Seen.LoadEnd(l.ctx, f.j.View.Counts, a.took, a.failed)
 	if l.traced != nil {
@@ -142,31 +136,43 @@ func (p *party) leave(l *load, a *attempt) (late bool) {
 	return late
 }
 
-// takeTurn waits until fewer than MaxLoads loads run. It stops waiting when a load that has a
-// turn joins one of the party's flights: that load would wait for this one, and this one for a
-// turn, for ever. This load then runs in that load's turn, as if nested in it.
+// takeTurn waits until fewer than MaxLoads loads run. A nested load runs in the outer load's turn. If it
+// waited for its own turn, enough outer loads could hold every turn and wait for ever. The wait also ends
+// when a load that has a turn joins one of the party's flights: that load would wait for this one, and this
+// one for a turn, for ever. This load then runs in that load's turn, as if nested in it.
 func (p *party) takeTurn(l *load) error {
-	turns := p.runs[0].f.j.Core.Loads
-	if l.turn = turns.TryAcquire(1); l.turn {
+	f := p.runs[0].f
+	turns := f.j.Core.Loads
+	if f.outer != nil && f.outer.Turn.Share() {
+		l.Turn = f.outer.Turn
 		return nil
 	}
-	wait, cancel := context.WithCancel(&l.Scope)
-	defer cancel()
-	for i := range p.runs {
-		p.runs[i].f.lent.OnOpen(cancel)
-	}
-	err := turns.Acquire(wait, 1)
-	if l.Err() != nil || l.Overdue() {
-		if err == nil { // other loads ran out of time at this moment and made room
-			turns.Release(1)
+	ok := turns.TryAcquire(1)
+	for !ok {
+		wait, cancel := context.WithCancel(&l.Scope)
+		for i := range p.runs {
+			p.runs[i].f.lent.OnLend(cancel)
 		}
-		if err := p.Err(); err != nil {
-			return err
+		ok = turns.Acquire(wait, 1) == nil
+		cancel()
+		if l.Err() != nil || l.Overdue() {
+			if ok { // other loads ran out of time at this moment and made room
+				turns.Release(1)
+			}
+			if err := p.Err(); err != nil {
+				return err
+			}
+			f.j.View.Counts.Inc(measure.LoadRefused)
+			return fault.ErrOverloaded
 		}
-		p.runs[0].f.j.View.Counts.Inc(measure.LoadRefused)
-		return fault.ErrOverloaded
+		for i := 0; i < len(p.runs) && !ok; i++ {
+			if l.Turn = p.runs[i].f.lent.Share(); l.Turn != nil {
+				return nil
+			}
+		}
 	}
-	l.turn = err == nil
+	l.turn.Take(turns)
+	l.Turn = &l.turn
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -125,7 +126,7 @@ func leadAll(ctx context.Context, asks []*Ask, k Asked, give give) {
 	if rest == nil {
 		return
 	}
-	if err := ctx.Err(); err != nil {
+	if err := fault.Ended(ctx); err != nil {
 		for i, a := range asks {
 			if a.f != nil && a.led && a.f.Ended() == nil {
 				a.leave(ctx)
@@ -140,8 +141,11 @@ func leadAll(ctx context.Context, asks []*Ask, k Asked, give give) {
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *Ask) follow(ctx context.Context) {
 	a.j.View.Counts.Inc(measure.Merges)
-	if filling.Loading.Load() > 0 && filling.Running(ctx) != nil {
-		a.f.lent.Open()
+	if filling.Loading.Load() == 0 {
+		return
+	}
+	if in := filling.Running(ctx); in != nil {
+		a.f.lent.Lend(in.Turn)
 	}
 }
 
@@ -196,7 +200,7 @@ func (a *Ask) fail(k Asked, err error) error {
 //
 //go:noinline
 func (a *Ask) over(ctx context.Context, k Asked) error {
-	err := ctx.Err()
+	err := fault.Ended(ctx)
 	if err == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
@@ -58,7 +59,7 @@ func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
 			p.over = true
 		case <-ctx.Done():
 			if f.Ended() == nil { // an answer that is ready, too, is not dropped
-				return &outcome{err: ctx.Err()}
+				return &outcome{err: fault.Ended(ctx)}
 			}
 		}
 	}

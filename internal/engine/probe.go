@@ -11,12 +11,15 @@ import (
 	"github.com/twofold-go/twofold/internal/store"
 )
 
-// Probe calls the job's loader once, for a comparison. It joins no flight, takes no claim and no turn
-// among MaxLoads, and stores nothing. ErrNotFound is an answer: an entry with that error. ok is false
+// Probe calls the job's loader once, for a comparison. Its caller has acquired a turn among MaxLoads, which
+// Probe gives back. It joins no flight, takes no claim, and stores nothing. ErrNotFound is an answer: an entry with that error. ok is false
 // if there is no answer, or if the loader or a part says that the value is not for keeping.
 func Probe(ctx context.Context, j *store.Job) (got *entry.Entry, ok bool) {
 	t := j.Core
-	fill := &filling.Fill{Audit: true}
+	turn := new(filling.Turn)
+	turn.Take(t.Loads)
+	defer turn.Leave()
+	fill := &filling.Fill{Audit: true, Turn: turn}
 	fill.Open(nil, &t.Fills, j.View.Space.Tenant, j.FullKey())
 	ctx = fill.Within(ctx)
 	end := func(bool) {}

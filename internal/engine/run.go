@@ -124,7 +124,7 @@ type load struct {
 	calls.Scope
 	filling.Fill
 	ctx    context.Context // the loader's context: the load itself, or a child with a span
-	turn   bool            // it holds one of the MaxLoads turns
+	turn   filling.Turn    // its own, unless it runs in another load's
 	span   *trace.SpanContext
 	traced func(failed bool)
 }

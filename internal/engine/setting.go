@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -44,7 +45,7 @@ func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
 	s.Job.Entry = e
 	s.Job.Core.All.Inc(measure.InvalidatedKeys)
 	if s.It, s.payload, s.size, s.err = prepare(&s.Job); s.err == nil {
-		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
+		s.err = fault.Ended(ctx) // the value is not stored; the old one is invalidated, as by Delete
 	}
 	s.keep = s.err == nil && !s.Job.Policy.Off && (s.Job.Policy.NegativeTTL > 0 || !empty(s.It))
 }

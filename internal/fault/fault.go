@@ -93,6 +93,19 @@ func (m marked) Is(target error) bool { return target == m.is }
 
 func (m marked) Unwrap() error { return m.error }
 
+// Ended returns why a context has ended: its Err, and the cause that the caller gave, if there is one. It returns nil
+// while the context goes on.
+func Ended(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
 // WrongUse marks an error about a wrong call.
 func WrongUse(err error) error {
 	if err == nil {

@@ -29,6 +29,7 @@ type Fill struct {
 	tenant string
 	Audit  bool                    // it is for an audit: its value is not stored
 	Behind bool                    // it is a refresh: the call that began it has the old value
+	Turn   *Turn                   // that it runs in; set before the loader is called
 	tiers  *Tiers                  // with text, detects a loader that waits for itself
 	text   string                  // full key
 	also   []string                // the full keys of a batch

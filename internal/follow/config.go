@@ -22,6 +22,9 @@ type Config struct {
 	// processes that share the tier use the same name.
 	Tier string
 
+	// Named is for a log that is a RowReader, which describes it. Nil: not called.
+	Named func(keys []string) []invalidate.Scope
+
 	// Names returns the cell names of keys, for a log that is a CellRemover and removes cells
 	// itself. Nil means that Remove removes them.
 	Names func(keys []string) []string

@@ -125,6 +125,9 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	if u, ok := unwrap.As[invalidate.CellUser](log); ok {
 		u.UseCells(cfg.Tier, cfg.Remove)
 	}
+	if r, ok := unwrap.As[invalidate.RowReader](log); ok && cfg.Named != nil {
+		r.UseRows(cfg.Named)
+	}
 	if k, ok := unwrap.As[invalidate.NameKeeper](log); ok {
 		w.named = k.KeepsNames()
 	}

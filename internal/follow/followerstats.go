@@ -71,6 +71,10 @@ func (w *Follower) noticeLapse() {
 	if why == nil {
 		why = errSlept
 	}
+	if !ok {
+		w.cfg.Logger.Warn("invalidate: the log has not answered yet; nothing cached is served until it does", "error", why)
+		return
+	}
 	w.cfg.Logger.Warn("invalidate: the lease has run out; what is cached is not served until the log answers",
 		"age", time.Duration(w.now()-at), "error", why)
 }

@@ -51,6 +51,21 @@ func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer
 	return nil
 }
 
+// IsForeign reports whether there is a table of a name that lacks one of the columns: it is not ours.
+func IsForeign(ctx context.Context, db *sql.DB, table, columns string) (bool, error) {
+	rows, err := db.QueryContext(ctx, "SELECT "+columns+" FROM "+table+" WHERE 1 = 0")
+	if err == nil {
+		err = errors.Join(rows.Err(), rows.Close())
+	}
+	switch {
+	case Says(err, NoColumn):
+		return true, nil
+	case Says(err, NoTable):
+		return false, nil
+	}
+	return false, err
+}
+
 // Install calls install at most eleven times, until it succeeds. When two processes create the same
 // table, index or function, PostgreSQL fails one. The pauses are random, because such processes
 // start together.

@@ -94,6 +94,7 @@ type Core struct {
 	mu     sync.Mutex // protects the rest
 	used   namespaces
 	unused map[string]struct{} // namespaces of policies that no cache has, already logged
+	missed map[string]struct{} // namespaces of rows of the log that miss their cache, already logged
 	counts map[key.Space]*measure.Counters
 }
 

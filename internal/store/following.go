@@ -27,7 +27,7 @@ func (t *Core) follow() {
 		t.settleBeforeForgetting()
 		return
 	}
-	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Wait: t.Config.InvalidateWait, Logger: t.Log}
+	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Named: t.named, Wait: t.Config.InvalidateWait, Logger: t.Log}
 	if t.remote != nil {
 		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.Config.Remote)
 		cfg.Names = namesFor(t.Config.Log, t.Config.Remote)
@@ -85,7 +85,7 @@ func (t *Core) confirm(ctx context.Context, since int64) error {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return fmt.Errorf("%w: %w", ctx.Err(), Unreached(err))
+			return fmt.Errorf("%w: %w", fault.Ended(ctx), Unreached(err))
 		}
 	}
 }

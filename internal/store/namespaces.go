@@ -30,6 +30,7 @@ type use struct {
 	codec, schema string
 	localOnly     bool // despite a remote tier
 	tagged        bool // Config.Tags is set
+	hashed        bool // the keys
 }
 
 // clash returns why a cache cannot use the namespace in this way, or nil.

@@ -45,7 +45,7 @@ func New(cfg Config) (*Core, error) {
 		Log:     cmp.Or(cfg.Logger, slog.Default()),
 		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), unused: make(map[string]struct{}), All: &measure.Counters{},
+		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), unused: make(map[string]struct{}), missed: make(map[string]struct{}), All: &measure.Counters{},
 	}
 	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
 	t.Listeners.Log = t.Log
@@ -143,7 +143,7 @@ func (t *Core) setPolicies(table policy.Table) error {
 	err := table.Validate(policy.Default())
 	for _, name := range slices.Sorted(maps.Keys(t.used)) {
 		for _, base := range t.used[name].bases {
-			if e := table.Validate(base); e != nil {
+			if e := fresh(err, table.Validate(base)); e != nil {
 				err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", name, e))
 			}
 		}
@@ -152,6 +152,33 @@ func (t *Core) setPolicies(table policy.Table) error {
 		t.policies.Store(&table)
 	}
 	return err
+}
+
+// fresh returns the faults of a table that are not among those already found.
+func fresh(found, more error) error {
+	known := faultsIn(found, nil)
+	var errs []error
+	for _, f := range faultsIn(more, nil) {
+		if !slices.ContainsFunc(known, func(k *policy.FieldError) bool { return *k == *f }) {
+			errs = append(errs, f)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// faultsIn appends the faults that an error of package policy joins.
+func faultsIn(err error, to []*policy.FieldError) []*policy.FieldError {
+	switch e := err.(type) { //nolint:errorlint // the tree is walked here
+	case *policy.FieldError:
+		return append(to, e)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			to = faultsIn(one, to)
+		}
+	case interface{ Unwrap() error }:
+		return faultsIn(e.Unwrap(), to)
+	}
+	return to
 }
 
 // Close ends the engine. Until ctx ends it waits for loads and sends the invalidations that wait for

@@ -32,6 +32,7 @@ type Spec struct {
 
 	Key, Value reflect.Type
 	KeyFault   error
+	KeyHashed  bool                // see key.Hashes
 	Size       func(ptr any) int64 // of a value; nil: estimated
 	ItemSize   int64
 }
@@ -100,7 +101,7 @@ func isFlat(t reflect.Type) bool {
 // enrol checks a configuration and records how its namespace is used.
 func (c *Spec) enrol(t *Core) (*namespace, error) {
 	err := c.validate(t)
-	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil, c.Tagged}
+	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil, c.Tagged, c.KeyHashed}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err = errors.Join(err, t.used.clash(c.Namespace, u)); err != nil {
@@ -120,6 +121,10 @@ func (c *Spec) validate(t *Core) error {
 	base := c.Policy.Apply(policy.Default())
 	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {
 		errs = append(errs, fmt.Errorf("field Policy: %w", err))
+	}
+	// A table is not refused for this: an override may shorten the TTL of many caches.
+	if base.LocalTTL > base.TTL {
+		errs = append(errs, fmt.Errorf("field Policy: LocalTTL: %v is above TTL %v, so it has no effect: set it below, or raise TTL", base.LocalTTL, base.TTL))
 	}
 	if _, ok := t.codecs.Lookup(c.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", c.Codec.ID()))

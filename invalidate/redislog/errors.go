@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
@@ -30,6 +32,9 @@ var (
 	// ErrNoRunID says that neither scripts nor the client can read the server's run id and
 	// replication id. Without them no caller can know whether the log lost records.
 	ErrNoRunID = errors.New("server does not show its run_id and master_replid: allow INFO to the user")
+	// ErrKeyType says that another program wrote a key of the log, whose type differs. The log does not
+	// touch it.
+	ErrKeyType = errors.New("a key of the log has another type")
 	// ErrReply says that the reply is not one that the script returns.
 	ErrReply = errors.New("unreadable reply")
 )
@@ -38,10 +43,25 @@ var (
 // library quotes what it cannot parse, and a server may quote the arguments of a command.
 func fail(op string, err error) error { return adapter.Fail(op, err) }
 
-// fail is the function fail, or returns why the server denies the client access.
-func (l *Log) fail(op string, err error) error { return adapter.FailOn(l.rdb, op, err) }
+// fail is the function fail, or says why the server denies the client access or refuses a key.
+func (l *Log) fail(op string, err error) error {
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		err = &keyTypeError{fmt.Sprintf("%v: want the hash %q, streams %q and %q: see which one differs by TYPE, "+
+			"then give the log another Prefix, or delete the key, after which processes discard everything cached", ErrKeyType, l.keys[0], l.keys[1], l.keys[2]), err}
+	}
+	return adapter.FailOn(l.rdb, op, err)
+}
+
+// keyTypeError does not quote the server, which names a script and no key.
+type keyTypeError struct {
+	text string
+	err  error
+}
+
+func (e *keyTypeError) Error() string   { return e.text }
+func (e *keyTypeError) Unwrap() []error { return []error{ErrKeyType, e.err} }
 
 var adapter = rediserr.Adapter{Name: "redislog", Reply: ErrReply, Own: []error{
 	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
-	ErrClosed, ErrAppend, ErrNoRunID, ErrReply,
+	ErrClosed, ErrAppend, ErrNoRunID, ErrKeyType, ErrReply,
 }}

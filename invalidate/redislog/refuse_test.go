@@ -3,6 +3,7 @@ package redislog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -75,8 +76,14 @@ func TestWrongType(t *testing.T) {
 	for _, key := range []string{r.m, r.k, r.s} {
 		p := r.started(1)
 		r.do("SET", key, "not ours")
-		if _, err := p.trySync(both(2)); !redis.HasErrorPrefix(errors.Unwrap(err), "WRONGTYPE") {
-			t.Errorf("Sync with a string at %s = %v, want WRONGTYPE", key, err)
+		_, err := p.trySync(both(2))
+		if !errors.Is(err, redislog.ErrKeyType) || !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			t.Errorf("Sync with a string at %s = %v, want ErrKeyType and WRONGTYPE", key, err)
+		}
+		for _, want := range []string{fmt.Sprintf("the hash %q, streams %q and %q", r.m, r.k, r.s), "another Prefix", "delete the key"} {
+			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "script") {
+				t.Errorf("Sync with a string at %s = %v, want %q and no script", key, err, want)
+			}
 		}
 		if got := r.do("GET", key); got != "not ours" {
 			t.Errorf("%s = %v, want it untouched", key, got)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/sqltext"
@@ -111,8 +112,8 @@ type Config struct {
 	// then do not wait for the writer. If nil, they use the log's pool. Only SQLite uses it.
 	Readers *sql.DB
 
-	// Logger gets an error line for the first row that does not parse. If nil, it is
-	// slog.Default().
+	// Logger gets an error line for the first row that does not parse, and what Watch of package
+	// triggers finds. If nil, it is slog.Default().
 	Logger *slog.Logger
 }
 
@@ -176,7 +177,8 @@ func (c *Config) checkTables(refuse func(format string, args ...any)) {
 			refuse("Tables.%s is a reserved word of %v; add a prefix, as in twofold_%.48s", name.field, c.Dialect, name.value)
 		}
 	}
-	if t := c.Tables; t.Outbox == t.Log || t.Log == t.Meta || t.Meta == t.Outbox {
-		refuse("Tables has one name twice; give each table its own")
+	same := strings.EqualFold // databases that take both cases for one name would have one table
+	if t := c.Tables; same(t.Outbox, t.Log) || same(t.Log, t.Meta) || same(t.Meta, t.Outbox) {
+		refuse("Tables has one name twice, apart from upper and lower case; give each table its own")
 	}
 }

@@ -96,7 +96,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: Validate = %v, want ErrConfig with the field and without its text", field, err)
 		}
 	}
-	for _, c := range []sqllog.Config{{Tables: sqllog.Tables{Outbox: "a", Log: "a"}}, {Bound: -1}, {Poll: -1}, {Retain: -1}} {
+	for _, c := range []sqllog.Config{{Tables: sqllog.Tables{Outbox: "a", Log: "a"}}, {Tables: sqllog.Tables{Outbox: "TWOFOLD_LOG"}}, {Tables: sqllog.Tables{Outbox: "a", Meta: "A"}}, {Bound: -1}, {Poll: -1}, {Retain: -1}} {
 		c.Dialect = sqllog.SQLite
 		if err := sqllog.New(db, c).Validate(); !errors.Is(err, sqllog.ErrConfig) {
 			t.Errorf("Validate of %+v = %v, want ErrConfig", c, err)

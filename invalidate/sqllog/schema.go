@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -30,13 +31,36 @@ func Schema(d Dialect) string { return sqltext.Up(migrations, d.String(), "") }
 const namesFile = "0004_twofold_names"
 
 // Install creates the missing tables, under the names of the Config, and brings those of an earlier
-// version up to date. It is for tests and for programs without migrations. Several processes may
-// call it concurrently.
+// version up to date. It refuses a name that a table of the program has: [ErrConfig]. It is for tests and
+// for programs without migrations. Several processes may call it concurrently.
 func (l *Log) Install(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	return fail("install", sqltext.Install(ctx, l.install))
+	err := l.foreignTables(ctx)
+	if err == nil {
+		err = sqltext.Install(ctx, l.install)
+	}
+	return fail("install", err)
+}
+
+// foreignTables refuses tables that have the names of the log's, and are not the log's. The statements of
+// the migrations would leave them as they are, or change them.
+func (l *Log) foreignTables(ctx context.Context) error {
+	var errs []error
+	for _, t := range []struct{ field, name, columns string }{ // those of the first migration
+		{"Outbox", l.sql.outbox, "id, ns, scopes, at"},
+		{"Log", l.sql.log, "ns, seq, pos, prev, at, id, after, payload"},
+		{"Meta", l.sql.meta, "ns, version, identity, epoch, key_end, scope_end, key_id, scope_id, bound, tier"},
+	} {
+		switch foreign, err := sqltext.IsForeign(ctx, l.db, t.name, t.columns); {
+		case err != nil:
+			return err
+		case foreign:
+			errs = append(errs, fmt.Errorf("%w: Tables.%s is the name of a table that is there and has other columns; choose another name", ErrConfig, t.field))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (l *Log) install(ctx context.Context) error {

@@ -31,6 +31,7 @@ type Log struct {
 
 	rows  sizes
 	cells cells
+	named atomic.Pointer[func(keys []string) []invalidate.Scope] // see UseRows
 	stats counters
 	path  atomic.Pointer[string] // of the SQLite file; empty if in memory, nil if not known yet
 
@@ -117,6 +118,10 @@ func (l *Log) UseCells(tier string, remove func(ctx context.Context, keys []stri
 	defer l.cells.mu.Unlock()
 	l.cells.known, l.cells.tier, l.cells.remove = true, tier, remove
 }
+
+// UseRows tells the log which process reads the texts of its rows; see [invalidate.RowReader]. The
+// follower calls it once, before the first Sync.
+func (l *Log) UseRows(named func(keys []string) []invalidate.Scope) { l.named.Store(&named) }
 
 // cells holds the arguments of UseCells.
 type cells struct {

@@ -88,6 +88,11 @@ func (l *Log) read(st *stage, text string) {
 		}
 		return
 	}
+	if named := l.named.Load(); named != nil {
+		for _, s := range (*named)(slices.Concat(row.Keys, row.Whole)) {
+			row.AddScope(s)
+		}
+	}
 	st.keys = append(st.keys, row.Keys...)
 	for _, k := range row.Keys {
 		st.records[keySeq] = append(st.records[keySeq], outbox.KeyFence(k))

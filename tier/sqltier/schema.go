@@ -3,6 +3,7 @@ package sqltier
 import (
 	"context"
 	"embed"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -26,13 +27,22 @@ func Schema(d Dialect) string {
 	return sqltext.Up(migrations, d.String(), "")
 }
 
-// Install creates the table if it is missing, under the name of the Config. It is for tests and
-// for programs without migrations. Several processes may call it concurrently.
+// Install creates the table if it is missing, under the name of the Config. It refuses a name that
+// another table has: [ErrConfig]. It is for tests and for programs without migrations. Several
+// processes may call it concurrently.
 func (t *Tier) Install(ctx context.Context) (err error) {
 	if err := t.ready(ctx); err != nil {
 		return fail("install", err)
 	}
-	return fail("install", sqltext.Install(ctx, t.install))
+	foreign, err := sqltext.IsForeign(ctx, t.db, t.cfg.Table, "key, cell, until")
+	switch {
+	case err != nil:
+	case foreign:
+		err = fmt.Errorf("%w: Table is the name of a table that is there and has other columns; choose another name", ErrConfig)
+	default:
+		err = sqltext.Install(ctx, t.install)
+	}
+	return fail("install", err)
 }
 
 func (t *Tier) install(ctx context.Context) error {

@@ -76,7 +76,7 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	s.conn = s.on(s.readers)
 	s.log = s.Log(0)
 	err = s.log.Install(ctx)
-	if err == nil && triggers.Check(ctx, s.writer, s.logs, tables...) != nil {
+	if err == nil && triggers.Check(ctx, s.writer, s.logs, tables) != nil {
 		err = triggers.Install(ctx, s.writer, s.logs, tables...)
 	}
 	if err != nil {

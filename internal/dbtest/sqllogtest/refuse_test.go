@@ -133,3 +133,30 @@ func TestPoolRefused(t *testing.T) {
 		}
 	}
 }
+
+// Install leaves a table of the program alone that has a name of the log's tables.
+func TestInstallRefusesForeignTables(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		r.exec(t, "CREATE TABLE orders (id INT PRIMARY KEY, ns VARCHAR(9))")
+		for field, tables := range map[string]sqllog.Tables{
+			"Outbox": {Outbox: "orders", Log: "l", Meta: "m"}, "Log": {Outbox: "o", Log: "orders", Meta: "m"}, "Meta": {Outbox: "o", Log: "l", Meta: "orders"},
+		} {
+			err := r.open(sqllog.Config{Tables: tables}).Install(t.Context())
+			want := "Tables." + field + " is the name of a table that is there and has other columns; choose another name"
+			if !errors.Is(err, sqllog.ErrConfig) || !strings.Contains(err.Error(), want) {
+				t.Errorf("Install = %v, want ErrConfig with %q", err, want)
+			}
+		}
+		if rows, err := r.db.QueryContext(t.Context(), "SELECT * FROM orders"); err != nil {
+			t.Error(err)
+		} else if names, _ := rows.Columns(); len(names) != 2 || rows.Close() != nil || rows.Err() != nil {
+			t.Errorf("columns %q, want the two of the program", names)
+		}
+		for _, table := range []string{"o", "l", "m"} {
+			if _, err := r.db.ExecContext(t.Context(), "SELECT 1 FROM "+table); err == nil {
+				t.Errorf("the refused Install made table %s", table)
+			}
+		}
+	})
+}

@@ -64,7 +64,7 @@ func TestTriggersMissing(t *testing.T) {
 			default:
 				w.exec(t, "DROP TRIGGER "+name+" ON users")
 			}
-			err := triggers.Check(t.Context(), w.db, w.config(), w.table)
+			err := triggers.Check(t.Context(), w.db, w.config(), []triggers.Table{w.table})
 			if !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "missing") {
 				t.Errorf("without %s: Check = %v", name, err)
 			}
@@ -74,7 +74,7 @@ func TestTriggersMissing(t *testing.T) {
 			if err := triggers.Install(t.Context(), w.db, w.config(), w.table); err != nil {
 				t.Fatal(err)
 			}
-			if err := triggers.Check(t.Context(), w.db, w.config(), w.table); err != nil {
+			if err := triggers.Check(t.Context(), w.db, w.config(), []triggers.Table{w.table}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -88,7 +88,7 @@ func TestCheckTriggers(t *testing.T) {
 		w := watch(t)
 		more := w.table
 		more.Rows = append(slices.Clone(more.Rows), triggers.Row{Tag: "name:", Column: "name"})
-		err := triggers.Check(t.Context(), w.db, w.config(), more)
+		err := triggers.Check(t.Context(), w.db, w.config(), []triggers.Table{more})
 		if !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), `"twofold_changed_users_insert"`) || !strings.Contains(err.Error(), "outdated: migrate again") {
 			t.Errorf("with another Table: Check = %v, want the outdated triggers", err)
 		}
@@ -109,12 +109,12 @@ func TestCheckTriggers(t *testing.T) {
 		}
 		run(down)
 		run(down)
-		if err := triggers.Check(t.Context(), w.db, w.config(), w.table); !errors.Is(err, triggers.ErrNotInstalled) {
+		if err := triggers.Check(t.Context(), w.db, w.config(), []triggers.Table{w.table}); !errors.Is(err, triggers.ErrNotInstalled) {
 			t.Errorf("without triggers: Check = %v, want ErrNotInstalled", err)
 		}
 		run(up)
 		run(up)
-		if err := triggers.Check(t.Context(), w.db, w.config(), w.table); err != nil {
+		if err := triggers.Check(t.Context(), w.db, w.config(), []triggers.Table{w.table}); err != nil {
 			t.Errorf("with the text of SQL: Check = %v", err)
 		}
 	})

@@ -61,7 +61,7 @@ func TestTriggersRunNoForeignCode(t *testing.T) {
 	if err := triggers.Install(t.Context(), r.db, r.config(), table); err != nil {
 		t.Error(err)
 	}
-	if err := triggers.Check(t.Context(), r.db, r.config(), table); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{table}); err != nil {
 		t.Error(err)
 	}
 	if n := r.count(t, "SELECT count(*) FROM caught"); n != 0 {
@@ -160,7 +160,7 @@ func TestTriggersOfSubscription(t *testing.T) {
 	p.want(invalidate.Tenant("default"), invalidate.Prefix("default", "users:v1:"))
 	for _, disable := range []string{"ALTER TABLE users_0 DISABLE TRIGGER twofold_changed_users_row", "DROP TRIGGER twofold_changed_users_row ON users_0"} {
 		r.exec(t, disable)
-		if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), `"twofold_changed_users_row" of table "users_0"`) {
+		if err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{table}); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), `table "users_0", trigger "twofold_changed_users_row"`) {
 			t.Errorf("after %s: Check = %v", disable, err)
 		}
 	}

@@ -35,7 +35,7 @@ func TestTriggersOfTwoSchemas(t *testing.T) {
 		p.want(keyScope(t, tenant, "users:v1", "42"))
 		table := tables[tenant]
 		table.Schema = tenant
-		if err := triggers.Check(t.Context(), r.db, r.config(), table); err != nil {
+		if err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{table}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestTriggersInLatin1(t *testing.T) {
 	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
 	r.installed(t, table)
 	r.exec(t, "ALTER TABLE users DISABLE TRIGGER twofold_changed_users_row")
-	if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "ENABLE REPLICA TRIGGER") {
+	if err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{table}); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "ENABLE REPLICA TRIGGER") {
 		t.Errorf("Check = %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestTriggersBehindTemporaryTable(t *testing.T) {
 	r := sqliteRig(t)
 	r.db.SetMaxOpenConns(1)
 	r.exec(t, "CREATE TABLE users (id TEXT COLLATE NOCASE PRIMARY KEY); CREATE TEMP TABLE users (id TEXT PRIMARY KEY)")
-	err := triggers.Check(t.Context(), r.db, r.config(), triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})
+	err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}})
 	if !errors.Is(err, triggers.ErrTable) || !strings.Contains(err.Error(), `Rows[0].Column is "id" of type TEXT: its collation`) {
 		t.Errorf("Check = %v, want the collation of the column", err)
 	}
@@ -125,7 +125,7 @@ func TestTriggersOfSomeColumns(t *testing.T) {
 	r.exec(t, `DROP TRIGGER twofold_changed_users_row ON users;
 		CREATE TRIGGER twofold_changed_users_row AFTER INSERT OR UPDATE OF name OR DELETE ON users FOR EACH ROW EXECUTE FUNCTION twofold_changed_users();
 		ALTER TABLE users ENABLE REPLICA TRIGGER twofold_changed_users_row`)
-	if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "outdated") {
+	if err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{table}); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "outdated") {
 		t.Errorf("Check = %v", err)
 	}
 }

@@ -163,3 +163,17 @@ func TestClosedDatabase(t *testing.T) {
 		t.Errorf("Validate = %v, want nil", err)
 	}
 }
+
+// Install leaves a table of the program alone.
+func TestInstallRefusesForeignTable(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		if _, err := p.db.ExecContext(t.Context(), "CREATE TABLE orders (key INT PRIMARY KEY, until INT)"); err != nil {
+			t.Fatal(err)
+		}
+		err := sqltier.New(p.db, sqltier.Config{Dialect: p.dialect, Readers: p.readers, Table: "orders"}).Install(t.Context())
+		const want = "Table is the name of a table that is there and has other columns; choose another name"
+		if !errors.Is(err, sqltier.ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Install = %v, want ErrConfig with %q", err, want)
+		}
+	})
+}

@@ -20,6 +20,8 @@ var unshown = map[string]string{
 	"invalidate.FenceStats":   ofStats,
 	"invalidate.LogStats":     ofStats,
 
+	"cache.Cache.HashesKeys": "for package triggers, whose Check asks it",
+
 	"cache.Fill.Stores": "for a loader that reports whether its value is stored, such as that of httpcache",
 
 	"invalidate.At":                       forLogs,
@@ -38,6 +40,8 @@ var unshown = map[string]string{
 	"invalidate.NameKeeper.KeepsNames":    forLogs,
 	"invalidate.MinBound":                 forLogs,
 	"invalidate.Position":                 forLogs,
+	"invalidate.RowReader":                forLogs,
+	"invalidate.RowReader.UseRows":        forLogs,
 	"invalidate.Record":                   forLogs,
 	"invalidate.Scope.BuiltFence":         forLogs,
 

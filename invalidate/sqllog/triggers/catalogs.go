@@ -13,7 +13,8 @@ type catalog struct {
 	collates string
 	unique   string // the columns of the unique constraints: constraint, column, and the collation there, or '' if it is the column's
 	cascades string // the foreign keys that change rows without a trigger
-	triggers string // of each trigger that there should be: name, and text
+	triggers string // of each trigger that there should be: name, text, and in MariaDB whose rights it has
+	outbox   string // a row if the outbox is there; $1 and $2 are its schema and its name
 }
 
 var catalogs = map[string]catalog{
@@ -35,6 +36,7 @@ SELECT a.attname, format_type(a.atttypid, a.atttypmod), CASE
 	WHEN NOT c.collisdeterministic THEN '` + collates + `' ELSE '' END, ''
 FROM kinds k JOIN pg_attribute a ON a.attrelid = {table}::oid AND a.attnum = k.num
 	JOIN pg_type t ON t.oid = k.kind AND t.typtype <> 'd' LEFT JOIN pg_collation c ON c.oid = a.attcollation`,
+		outbox: `SELECT c.relname FROM pg_class c WHERE c.oid = to_regclass({outbox})::oid`,
 		unique: `SELECT i.indexrelid::text, a.attname, '' FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
 WHERE i.indrelid = {table}::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND NOT 0 = ANY (i.indkey) ORDER BY 1`,
 	},
@@ -49,6 +51,7 @@ WHERE i.indrelid = {table}::oid AND i.indisunique AND i.indisvalid AND i.indpred
 SELECT * FROM (SELECT l.name, coalesce(x.name, ''), CASE x.coll WHEN 'BINARY' THEN '' ELSE x.coll END FROM pragma_index_list($2, $1) l, pragma_index_xinfo(l.name, $1) x
 	WHERE l."unique" AND x.key ORDER BY l.name, x.seqno)`,
 		triggers: "SELECT name, sql FROM {home}.sqlite_master WHERE type = 'trigger' AND tbl_name = $2",
+		outbox:   "SELECT name FROM {home}.sqlite_master WHERE type = 'table' AND name = $2 COLLATE NOCASE",
 	},
 	sqltext.MariaDB: {
 		kind: `SELECT CASE WHEN table_type <> 'BASE TABLE' THEN 'a view, or keeps the history of its rows; name a plain table'
@@ -62,7 +65,8 @@ FROM information_schema.columns WHERE table_schema = ` + mariadbHome + ` AND tab
 		collates: "SELECT CASE WHEN COUNT(*) < 2 THEN '" + collates + "' ELSE '' END FROM (SELECT {column} FROM {table} WHERE FALSE UNION SELECT 'a' UNION SELECT 'A') u",
 		cascades: `SELECT constraint_name FROM information_schema.referential_constraints WHERE constraint_schema = ` + mariadbHome + ` AND table_name = $2
 	AND (delete_rule NOT IN ('RESTRICT', 'NO ACTION') OR update_rule NOT IN ('RESTRICT', 'NO ACTION')) ORDER BY 1`,
-		triggers: `SELECT trigger_name, action_statement FROM information_schema.triggers
+		outbox: `SELECT table_name FROM information_schema.tables WHERE table_schema = ` + mariadbHome + ` AND table_name = $2`,
+		triggers: `SELECT trigger_name, action_statement, CASE WHEN definer = CURRENT_USER() THEN '' ELSE definer END FROM information_schema.triggers
 	WHERE trigger_schema = event_object_schema AND event_object_schema = ` + mariadbHome + ` AND event_object_table = $2
 	AND action_timing = 'AFTER' AND LOWER(event_manipulation) = SUBSTRING_INDEX(trigger_name, '_', -1)`,
 	},
@@ -77,7 +81,16 @@ const (
 // mariadbHome takes no schema for that of the connection.
 const mariadbHome = "COALESCE(NULLIF($1, ''), DATABASE())"
 
-const again = "migrate again with the text of SQL"
+// mariadbSession is the schema of the connection, in which a log without one is.
+const mariadbSession = "SELECT COALESCE(DATABASE(), '')"
+
+// mariadbUser has a row if the server has the user.
+const mariadbUser = "SELECT u.user FROM mysql.user u WHERE CONCAT(CONVERT(u.user USING utf8mb4), '@', CONVERT(u.host USING utf8mb4)) COLLATE utf8mb4_bin = {user}"
+
+const (
+	first = "apply the migration with the text of SQL"
+	again = "migrate again with the text of SQL"
+)
 
 // postgresTree lists a table with its partitions, and the tables that inherit from it.
 const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)`
@@ -85,15 +98,15 @@ const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::oid UNION SEL
 // postgresHave has a row for each table of the tree and each of its triggers: the trigger, the table,
 // and what is wrong; the last is empty if nothing is.
 const postgresHave = postgresTree + ` SELECT {trigger} || '_' || v.event, tree.oid::regclass::text, CASE
-	WHEN t.tgenabled IS NULL THEN 'is missing (a new partition needs its own): ` + again + `'
-	WHEN v.event = 'row' AND t.tgenabled <> 'R' THEN 'is disabled, or enabled for others than replication: run ALTER TABLE ... ENABLE REPLICA TRIGGER, or ` + again + `'
-	WHEN v.event <> 'row' AND t.tgenabled <> 'A' THEN 'is disabled, or not enabled for session_replication_role: run ALTER TABLE ... ENABLE ALWAYS TRIGGER, or ` + again + `'
+	WHEN t.tgenabled IS NULL THEN CASE WHEN tree.oid = {table}::oid THEN 'missing: ` + first + `' ELSE 'missing, and a new partition needs its own: ` + again + `' END
+	WHEN v.event = 'row' AND t.tgenabled <> 'R' THEN 'disabled, or enabled for others than replication: run ALTER TABLE ... ENABLE REPLICA TRIGGER, or ` + again + `'
+	WHEN v.event <> 'row' AND t.tgenabled <> 'A' THEN 'disabled, or not enabled for session_replication_role: run ALTER TABLE ... ENABLE ALWAYS TRIGGER, or ` + again + `'
 	WHEN (t.tgtype = v.kind AND pg_catalog.cardinality(t.tgattr) = 0 AND t.tgqual IS NULL AND t.tgnargs = 0 AND coalesce(t.tgoldtable, '') = v.old AND coalesce(t.tgnewtable, '') = v.new AND p.prosrc = {source})
-		IS NOT TRUE THEN 'is outdated: ` + again + `'
+		IS NOT TRUE THEN 'outdated: ` + again + `'
 	WHEN (p.prosecdef AND p.proconfig OPERATOR(pg_catalog.=) ARRAY[pg_catalog.format('search_path=pg_catalog, %I, pg_temp', o.home)])
-		IS NOT TRUE THEN 'has a function that does not run with the rights of its owner and the schema of the outbox: ` + again + `'
+		IS NOT TRUE THEN 'the function does not run with the rights of its owner and the schema of the outbox: ` + again + `'
 	WHEN (has_table_privilege(p.proowner, o.oid, 'INSERT') AND has_schema_privilege(p.proowner, o.homeid, 'USAGE'))
-		IS NOT TRUE THEN 'has a function whose owner may not write to the outbox: GRANT INSERT to its owner'
+		IS NOT TRUE THEN 'the owner of the function may not write to the outbox: GRANT INSERT to the owner'
 	ELSE '' END
 FROM tree CROSS JOIN (VALUES ('insert', 4, '', 'twofold_new'), ('update', 16, 'twofold_old', 'twofold_new'), ('delete', 8, 'twofold_old', ''), ('truncate', 32, '', ''), ('row', 29, '', '')) v(event, kind, old, new)
 	JOIN pg_class c ON c.oid = tree.oid AND (c.relkind = 'r'::"char" OR v.event <> 'row')

@@ -10,9 +10,11 @@
 //		{Tag: "org:", Column: "org_id"},           // of the old row and of the new one
 //		{Tag: "directory", Only: []string{"name"}}, // an UPDATE counts only if it changes the name
 //	}}
-//	up, down, err := triggers.SQL(cfg, table)   // the text of a migration
-//	err = triggers.Check(ctx, db, cfg, table)   // at the start: are they there, enabled, of this text?
-//	err = triggers.Install(ctx, db, cfg, table) // in tests and small tools, in place of a migration
+//	tables := []triggers.Table{table}
+//	up, down, err := triggers.SQL(cfg, tables...)                     // the text of a migration
+//	err = triggers.Check(ctx, db, cfg, tables, users)                 // at the start: are they there, enabled, of this text?
+//	go triggers.Watch(ctx, time.Minute, db, cfg, tables, users)       // and later
+//	err = triggers.Install(ctx, db, cfg, tables...)                   // in tests and small tools, in place of a migration
 //
 // The triggers write rows into the outbox of the log, in the transaction of the statement that fires
 // them. They promise guarantee 13 of package cache for every committed write to the table, by any
@@ -43,19 +45,22 @@
 //
 // A trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless PRAGMA
 // recursive_triggers is on. Therefore two more triggers look for the rows that it removes, by the columns
-// in Table.Unique. [Check] compares these with the unique constraints. The triggers do not see a row that
+// in Table.Unique. They call only functions that a connection with trusted_schema off allows. [Check]
+// compares these with the unique constraints. The triggers do not see a row that
 // INSERT OR REPLACE finds by a rowid that is not a column, or by the default that it puts in place of a
 // NULL into a NOT NULL column.
 //
 // # MariaDB
 //
 // A trigger for each row. Foreign keys that cascade fire no trigger, so [Check] refuses a table with one,
-// unless Table.Cascades is set. TRUNCATE fires none. An upgrade removes the old triggers before it makes
+// unless Table.Cascades is set. It also refuses a table in another schema than the log, unless
+// Tables.Schema names the log's: a trigger looks for the outbox in the schema of its table. TRUNCATE fires none. An upgrade removes the old triggers before it makes
 // the new ones, so let nothing write meanwhile. A text column needs a collation that tells upper from
 // lower case. This was tested with MariaDB 10.11; MySQL was never tried.
 //
 // # What no trigger sees
 //
 // No database fires triggers for DROP TABLE, for an ALTER TABLE that changes values, or for partitions
-// that are attached, detached or exchanged. Invalidate after those yourself.
+// that are attached, detached or exchanged. Invalidate after those yourself. README.md beside this file
+// lists all of them, what removes triggers, and the order of migrations.
 package triggers

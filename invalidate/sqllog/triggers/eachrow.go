@@ -111,7 +111,7 @@ func sqliteOthers(m *mapped, update bool) (values []string) {
 	for _, columns := range m.Unique {
 		others := " AS e FROM " + sqltext.Quote(sqltext.SQLite, m.Name) + " r WHERE " + equal(columns, " = NEW.")
 		if update {
-			others += " AND NOT (" + equal(m.Unique[0], " IS OLD.") + ")"
+			others += " AND (" + equal(m.Unique[0], " = OLD.") + ") IS NOT TRUE" // rows with a NULL there are others
 		}
 		for _, e := range m.elements {
 			values = append(values, sqliteElement(&e, "r.")+others)

@@ -42,13 +42,17 @@ func ExampleSQL() {
 	// DROP TRIGGER IF EXISTS "twofold_changed_users_insert";
 }
 
-// A program refuses to start when its database lacks the triggers. A small tool makes them itself.
+// A program refuses to start when its database lacks the triggers, and then looks each minute. A small tool
+// makes them itself.
 func ExampleCheck() { //nolint:testableexamples // it needs a database
-	start := func(ctx context.Context, db *sql.DB, migrate bool, tables ...triggers.Table) error {
+	start := func(ctx context.Context, db *sql.DB, migrate bool, tables []triggers.Table, users triggers.Cache) error {
 		cfg := sqllog.Config{Dialect: sqllog.Postgres}
-		err := triggers.Check(ctx, db, cfg, tables...)
+		err := triggers.Check(ctx, db, cfg, tables, users)
 		if errors.Is(err, triggers.ErrNotInstalled) && migrate {
 			err = triggers.Install(ctx, db, cfg, tables...)
+		}
+		if err == nil {
+			go triggers.Watch(ctx, triggers.DefaultInterval, db, cfg, tables, users)
 		}
 		return err
 	}

@@ -31,6 +31,7 @@ type found struct {
 	columns []column
 	unique  []constraint
 	faults  []string // of this database only
+	session string   // MariaDB: the schema of the connection
 }
 
 // tableFaults compares a Table with the catalog.
@@ -93,6 +94,11 @@ func (c *target) find(ctx context.Context, conn *sql.Conn, m *mapped) (f found, 
 		}
 		f.columns = append(f.columns, col)
 	}
+	if c.dialect == sqltext.MariaDB {
+		for _, r := range ask(mariadbSession) {
+			f.session = r[0]
+		}
+	}
 	for _, r := range ask(cat.unique) {
 		f.addUnique(r[0], r[1], r[2])
 	}
@@ -148,6 +154,9 @@ func (c *target) uniqueFaults(m *mapped, f *found) (faults []string) {
 			}
 		}
 	case sqltext.MariaDB:
+		if c.schema == "" && m.Schema != "" && m.Schema != f.session {
+			refuse("Schema is %q and the outbox is in %q: a trigger of MariaDB looks for it in the schema of its table; set Tables.Schema of the sqllog.Config", m.Schema, f.session)
+		}
 	}
 	return faults
 }

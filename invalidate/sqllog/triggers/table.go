@@ -51,8 +51,9 @@ type Table struct {
 // Row is one scope that a row of a [Table] stands for: a key of a cache, or a tag. The values come
 // from columns of integers, of text or, as lower-case text, of UUIDs.
 type Row struct {
-	// Key is the Namespace of a cache, such as users.Namespace(), whose key is Column. The keys of that cache must be strings
-	// or integers. Keys of other types are hashed, which SQL cannot do: use Tag for those.
+	// Key is the Namespace of a cache, such as users.Namespace(), whose key is Column. The keys of that
+	// cache must be strings, integers or UUIDs; see key.Of. Keys of other types are hashed, which SQL
+	// cannot do: use Tag for those. A text column must spell UUIDs as Go does, in lower case.
 	Key string
 
 	// Tag is a tag, or its beginning if there are columns: with Column "org_id", "org:" is the tag

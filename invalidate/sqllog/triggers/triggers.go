@@ -111,7 +111,7 @@ func (m *mapped) longest() (n int) {
 		longestTag = 6 * invalidate.MaxTagLen // a control byte becomes six bytes
 	)
 	for _, e := range m.elements {
-		n = max(n, len(strings.Join(e.texts, ""))+len(`""`)*len(e.columns))
+		n = max(n, len(strings.Join(e.texts, ""))+len(`[""]`)*len(e.columns))
 	}
 	return n + longestKey + longestTag
 }
@@ -124,11 +124,14 @@ func jsonText(s string) string {
 
 // jsonValue has the expressions for the value {c} of a column in JSON, NULL for a NULL. In MariaDB an
 // integer becomes a JSON string of its digits, which the reader spells in the same way. Of a text that
-// is too long for a key and a tag, MariaDB gives as much as shows that; see longest.
+// is too long for a key and a tag, MariaDB gives as much as shows that; see longest. In SQLite, triggers may
+// not call JSON functions on a connection with trusted_schema off, so texts that JSON escapes are in
+// hexadecimal.
 var jsonValue = map[string]string{
 	sqltext.Postgres: "pg_catalog.to_json({c})::text",
-	sqltext.SQLite:   "CASE typeof({c}) WHEN 'integer' THEN {c} WHEN 'text' THEN json_quote('' || {c}) END",
-	sqltext.MariaDB:  "JSON_QUOTE(LEFT(CONVERT({c} USING utf8mb4), " + strconv.Itoa(key.MaxLen+1) + "))",
+	sqltext.SQLite: `CASE typeof({c}) WHEN 'integer' THEN {c} WHEN 'text' THEN CASE WHEN {c} GLOB '*["\' || char(1) || '-' || char(31) || ']*' OR instr({c}, char(0))` +
+		` THEN '["' || hex({c}) || '"]' ELSE '"' || {c} || '"' END END`,
+	sqltext.MariaDB: "JSON_QUOTE(LEFT(CONVERT({c} USING utf8mb4), " + strconv.Itoa(key.MaxLen+1) + "))",
 }
 
 // spelled returns an expression for an element of a row. A NULL in a column makes the element NULL.

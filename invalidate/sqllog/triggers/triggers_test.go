@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,15 +83,15 @@ func TestTableFaults(t *testing.T) {
 		"no dialect":           onlyErr(triggers.SQL(sqllog.Config{}, good())),
 		"another dialect":      onlyErr(triggers.SQL(sqllog.Config{Dialect: 9}, good())),
 		"a bad configuration":  onlyErr(triggers.SQL(bad, good())),
-		"Check of a bad one":   triggers.Check(t.Context(), pool(t), bad, good()),
+		"Check of a bad one":   triggers.Check(t.Context(), pool(t), bad, []triggers.Table{good()}),
 		"Install of a bad one": triggers.Install(t.Context(), pool(t), bad, good()),
-		"no database":          triggers.Check(t.Context(), nil, postgres, good()),
+		"no database":          triggers.Check(t.Context(), nil, postgres, []triggers.Table{good()}),
 	} {
 		if !errors.Is(err, sqllog.ErrConfig) {
 			t.Errorf("%s: %v, want ErrConfig", name, err)
 		}
 	}
-	if err := triggers.Check(t.Context(), pool(t), postgres, good()); !errors.Is(err, errNowhere) {
+	if err := triggers.Check(t.Context(), pool(t), postgres, []triggers.Table{good()}); !errors.Is(err, errNowhere) {
 		t.Errorf("Check = %v, want what the database says", err)
 	}
 }
@@ -113,6 +115,24 @@ func TestTriggersText(t *testing.T) {
 		}
 		if !strings.Contains(up, "-- Made by package triggers of sqllog") {
 			t.Errorf("%v: the text does not say what made it", d)
+		}
+	}
+}
+
+// Older versions of SQLite, such as 3.40, refuse JSON functions in triggers on a connection with trusted_schema off,
+// which is what SQLite recommends. These functions are allowed in every version.
+func TestTriggersOfSQLiteCallHarmlessFunctions(t *testing.T) {
+	t.Parallel()
+	harmless := []string{"char", "group_concat", "hex", "instr", "length", "typeof"}
+	up, _, err := triggers.SQL(sqllog.Config{Dialect: sqllog.SQLite}, triggers.Table{Name: "users", TenantColumn: "tenant", Unique: [][]string{{"id"}}, Rows: []triggers.Row{
+		{Key: "users:v1", Column: "id"}, {Tag: "all"}, {Tag: "seat:", Columns: []string{"org", "name"}, Only: []string{"name"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range regexp.MustCompile(`([a-z_]+)\(`).FindAllStringSubmatch(up, -1) {
+		if !slices.Contains(harmless, call[1]) {
+			t.Errorf("a trigger calls %s, want only %v", call[1], harmless)
 		}
 	}
 }

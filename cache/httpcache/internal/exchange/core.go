@@ -34,14 +34,16 @@ type Core struct {
 	Room      record.Room
 	Keep      time.Duration
 	MaxBody   int
-	Statuses  []int           // that are stored; nil: all
-	Hashed    bool            // of a Transport: pages hold the digests of what they vary on
-	Until     bool            // pages stay until they are invalidated
-	Encodings []coding.Coding // of a Cache
-	Ignored   []string        // headers that an audit does not compare
+	Statuses  []int              // that are stored; nil: all
+	Hashed    bool               // of a Transport: pages hold the digests of what they vary on
+	Until     bool               // pages stay until they are invalidated
+	Encodings []coding.Coding    // of a Cache
+	Ignored   []string           // headers that an audit does not compare
+	Shown     func(key any) bool // of a Cache: whether its handler may see a context value
 	Now       func() time.Time
 	Logger    *slog.Logger
 	warned    atomic.Int64 // when a failure was last logged, in Unix seconds
+	advised   atomic.Bool  // see Advise
 	Closing   atomic.Bool  // no audit begins any more
 }
 
@@ -103,6 +105,16 @@ func (k *Core) Close(ctx context.Context, what string) error {
 func (k *Core) Warn(ctx context.Context, what string, err error) {
 	if now := k.Now().Unix(); k.warned.Swap(now) != now {
 		k.Logger.WarnContext(ctx, "httpcache: "+what, "error", Cause(err))
+	}
+}
+
+// Around is what to do if a cache is inside a router.
+const Around = "put the cache around the router, as in http.ListenAndServe(addr, pages.Middleware(router))"
+
+// Advise logs what a program should change, once.
+func (k *Core) Advise(what string, args ...any) {
+	if !k.advised.Swap(true) {
+		k.Logger.Warn("httpcache: "+what, args...)
 	}
 }
 

@@ -35,6 +35,8 @@ type Exchange struct {
 	Client record.Client
 	part   part
 
+	Outer context.Context // of the request: the source does not see its values; nil: it sees them
+
 	Host, Path string   // of the request: its pages have their tags
 	Unkeyed    []string // the words that a page may show of parameters that are not in the key
 
@@ -43,6 +45,8 @@ type Exchange struct {
 	runs   atomic.Pointer[Run]
 	usual  Run // the first run; without an allocation, as one is usual
 	ran    atomic.Bool
+
+	working running // its runs
 
 	Found    atomic.Pointer[page.Page] // what the read of the entry returned; for an audit of it
 	answered atomic.Bool               // our client has its answer; a load that runs now is a refresh
@@ -135,12 +139,15 @@ func (x *Exchange) previous(ctx context.Context) (old Previous) {
 	return old
 }
 
-// ask runs the source: again without validators after a 304 about another page, and again without the
+// ask runs the source: again without validators after a 304 that confirms no page, and again without the
 // parameters that are not in the key if the page shows one.
 func (x *Exchange) ask(ctx context.Context, old *Previous) (*page.Page, error) {
 	x.Strict.Store(old.Page != nil && old.Page.Strict)
 	for bare := false; ; {
 		n := x.Start(ctx, old, bare)
+		if n == nil {
+			return nil, ctx.Err()
+		}
 		x.runs.Store(n)
 		switch {
 		case !n.Wait(ctx):
@@ -208,14 +215,18 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 }
 
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our
-// client's own.
+// client's own. If its header has grown too long by 304s, there is no page: the source has a shorter one.
 func (x *Exchange) confirm(prev *page.Page, m *message) (p *page.Page, why reason.Reason) {
+	p, life := prev.Renewed(&x.Core.Rules, m.Header, m.sent, m.Received)
+	h := p.HeaderMap()
+	if rules.Size(h) > record.MaxHeader {
+		return nil, reason.None
+	}
 	x.Status.Store(http.StatusNotModified)
 	if c := m.Header["Set-Cookie"]; len(c) > 0 {
 		x.cookies.Store(&c)
 	}
-	p, life := prev.Renewed(&x.Core.Rules, m.Header, m.sent, m.Received)
-	names, why := x.forbids(p.Status, p.HeaderMap(), &life)
+	names, why := x.forbids(p.Status, h, &life)
 	if why == reason.None {
 		p.Vary = page.Choices(names, x.Source.Sees, x.Core.Hashed)
 	}

@@ -53,11 +53,14 @@ type beginner interface {
 	Begin(n *Run, m page.Miss) page.Miss
 }
 
-// Tee passes on a response that will be stored, while it is recorded. With Pages it does not. The reader is
+// Tee passes on a response that will be stored, while it is recorded. With Pages it does not, nor if the response is not fit to be stored. The reader is
 // the client that started the run, if it wants the whole response.
 func (n *Run) Tee() (w http.ResponseWriter, ok bool) {
-	if n.Parts || n.x.Core.Until {
-		return nil, !n.x.Core.Until
+	switch {
+	case n.x.Core.Until, n.unfit():
+		return nil, false
+	case n.Parts:
+		return nil, true
 	}
 	return n.take(reason.None), true
 }
@@ -67,7 +70,7 @@ func (n *Run) Early(status int, h http.Header) (ok bool) {
 	if n.x.Core.Until {
 		return false
 	}
-	if n.Own && !n.x.Core.Hashed { // net/http gives a Transport's caller its hints
+	if n.Own && !n.x.Core.Hashed && !n.unfit() { // net/http gives a Transport's caller its hints
 		n.client.Inform(status, h)
 	}
 	return true
@@ -82,11 +85,14 @@ func (n *Run) Early(status int, h http.Header) (ok bool) {
 // the load: without such a page our client gets a response of its own.
 func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.Ctx)
+	if n.unfit() {
+		why = reason.Context
+	}
 	// The response of a stopped handler, or half of one, does not show whether the page can be shared.
-	if cut == nil && !n.Rec.Cut && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) {
+	if cut == nil && !n.Rec.Cut && why != reason.Context && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) {
 		n.x.Core.Memory.Add(n.x.At(), n.x.Core.Now())
 	}
-	if v := &n.Rec.Verdict; v.Fate == record.Fail && v.Held {
+	if v := &n.Rec.Verdict; v.Fate == record.Fail && v.Held && why != reason.Context {
 		n.unlink()
 		n.cancel(record.ErrNotRecorded)
 		n.end(record.Verdict{Fate: record.Fail, Why: v.Why, Mine: true}, &page.Page{Status: n.Rec.Status}, cut)
@@ -94,7 +100,7 @@ func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	}
 	v := record.Verdict{Why: why}
 	var w http.ResponseWriter
-	own := n.Own || why.GoesOn() && !n.Rec.Verdict.Mine
+	own := why != reason.Context && n.Own || why.GoesOn() && !n.Rec.Verdict.Mine
 	// After unlink the source runs until its client leaves.
 	if n.taken.Load() {
 		n.unlink()

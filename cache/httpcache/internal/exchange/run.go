@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -30,6 +31,7 @@ type Run struct {
 	apart  atomic.Bool // the end of the load does not end the source, or has ended it
 	taken  atomic.Bool // our client belongs to the source, and reads the response as it comes
 	late   atomic.Bool // the load has timed out
+	asked  atomic.Bool // the source asked for a value that it does not see
 	tags   [2]string   // of the page
 
 	// What the source says.
@@ -49,8 +51,14 @@ type Run struct {
 }
 
 // Start runs the source in the context of a load. The page depends on what a handler reads from caches
-// and on what it names by cache.Depend.
+// and on what it names by cache.Depend. If no client waits any more, Start returns nil: Returned
+// has perhaps returned already, and does not wait for this run.
 func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
+	x.working.Add(1)
+	if err := ctx.Err(); errors.Is(err, context.Canceled) || err != nil && x.answered.Load() {
+		x.working.Add(-1)
+		return nil
+	}
 	n := &x.usual
 	if x.ran.Swap(true) {
 		n = new(Run)
@@ -59,7 +67,7 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 	if x.behind.Load() {
 		n.client = &record.Client{Ctx: x.Ctx} // ours has the old page
 	}
-	n.outer = outliving{context.Background(), ctx}
+	n.outer = outliving{context.Background(), ctx, n}
 	n.Ctx, n.cancel = context.WithCancelCause(&n.outer)
 	x.Core.Record(&n.Rec, n)
 	x.Core.Running.Add(1)
@@ -70,6 +78,7 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 func (n *Run) do(bare bool) {
 	returned := false
 	defer n.x.Core.Running.Add(-1)
+	defer n.x.working.Add(-1)
 	defer func() {
 		if returned {
 			return
@@ -90,11 +99,14 @@ func (n *Run) do(bare bool) {
 func (n *Run) Decide(status int, h http.Header) record.Verdict {
 	n.Msg = message{Status: status, Header: h, sent: n.Made, Received: n.x.Core.Now()}
 	v := n.x.Weigh(&n.Msg, n.Old, n.Prev != nil)
+	if n.unfit() {
+		return record.Verdict{Why: reason.Context}
+	}
 	v.Held = v.Fate == record.Renew || v.Fate == record.Fail && n.x.had.Load()
 	return v
 }
 
-// newPage makes a page of the recorded response. It returns nil for a 304 about another page.
+// newPage makes a page of the recorded response. It returns nil for a 304 that confirms no page.
 func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 	v := &n.Rec.Verdict
 	if v.Fate != record.Renew {
@@ -110,6 +122,9 @@ func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 		return nil
 	}
 	p, why := n.x.confirm(n.Prev, &n.Msg)
+	if p == nil {
+		return nil
+	}
 	if v.Fate, v.Why = record.Store, why; why == reason.None {
 		n.Shows = (&page.Page{Header: p.Header}).Shows(n.x.Unkeyed) // the body is the stored one
 		return p
@@ -136,6 +151,8 @@ func (n *Run) returned(err error) {
 	switch {
 	case ok && cut != nil:
 		n.end(record.Verdict{}, nil, cut)
+	case ok && n.asked.Load():
+		n.end(record.Verdict{Why: reason.Context}, nil, nil)
 	case ok:
 		p := n.newPage(header, body)
 		n.end(n.Rec.Verdict, p, nil)
@@ -170,9 +187,29 @@ func (n *Run) fell(p any) {
 	if p != nil {
 		err = &cache.PanicError{Value: p, Stack: debug.Stack()}
 	}
+	if n.unfit() {
+		n.end(record.Verdict{Why: reason.Context}, nil, nil)
+	}
 	n.end(record.Verdict{}, nil, err)
 	n.release(nil, repanic(err))
 }
+
+// hides reports whether the source does not see a value of the load's context, because an outer handler has set it
+// for our client. A source that asks for such a value has made a response that is not for everybody. It is not
+// for our client either, unless that reads it by now: then the value is our client's.
+func (n *Run) hides(key any) bool {
+	x := n.x
+	if x.Outer == nil || x.Outer.Value(key) == nil || x.Core.Shown(key) {
+		return false
+	}
+	n.asked.Store(true)
+	x.Core.Advise("a handler asked its context for a value that an outer handler has set, so its response is not stored; "+
+		Around+"; if no response depends on the value, name its key by Config.ContextKeys", "key", fmt.Sprintf("%T", key))
+	return !n.taken.Load()
+}
+
+// unfit reports whether the source asked for a value that it did not see.
+func (n *Run) unfit() bool { return n.asked.Load() && !n.taken.Load() }
 
 // outlive lets the source run until its client leaves.
 func (n *Run) outlive() {
@@ -193,7 +230,8 @@ func (n *Run) loadOver(ctx context.Context) {
 }
 
 // Wait waits for the run. It reports false if the load has ended before. After LoadTimeout it
-// waits as long as our client does.
+// waits as long as our client does. If no client waits, it still waits for the source to return, because
+// until then the load holds its turn among MaxLoads.
 func (n *Run) Wait(ctx context.Context) bool {
 	select {
 	case <-n.done:
@@ -214,9 +252,13 @@ func (n *Run) Wait(ctx context.Context) bool {
 	case <-n.done:
 		return true
 	default:
-		return false
 	}
+	<-n.done // its callers have ended without it
+	return false
 }
+
+// Returned waits until all runs of the exchange have returned.
+func (x *Exchange) Returned() { _ = x.working.wait(context.Background()) }
 
 // stream lets our client read a response that takes long as it comes.
 func (n *Run) stream() {

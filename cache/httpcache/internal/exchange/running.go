@@ -59,12 +59,16 @@ func (r *running) wait(ctx context.Context) error {
 type outliving struct {
 	context.Context // without an end: context.Background
 	load            context.Context
+	run             *Run
 }
 
-// Value returns the values of the load's context.
+// Value returns the values of the load's context that the source may see.
 func (c *outliving) Value(key any) any {
 	v := c.load.Value(key)
-	if v == nil && key == http.ServerContextKey {
+	switch {
+	case v != nil && c.run.hides(key):
+		return nil
+	case v == nil && key == http.ServerContextKey:
 		return noServer
 	}
 	return v

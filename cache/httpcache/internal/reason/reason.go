@@ -23,6 +23,7 @@ const (
 	Path
 	Query
 	KeyLength
+	Router // the handler is for this request only
 
 	// Why a client got its own rendering.
 	Off
@@ -54,7 +55,8 @@ const (
 	Control
 	Silence
 	Room
-	Load // something in the load says so, such as Fill.NoStore
+	Load    // something in the load says so, such as Fill.NoStore
+	Context // its handler asked for a value of an outer handler's context
 
 	// Why a response went straight to its client.
 	Flush
@@ -71,13 +73,13 @@ var reasonNames = [Count]string{
 	None:   "none",
 	Method: "method", Nesting: "nested", Program: "program", Credentials: "credentials", Range: "range",
 	Precondition: "precondition", Body: "request-body", Upgrade: "upgrade", Stream: "stream-asked-for",
-	Host: "host", Path: "path", Query: "query", KeyLength: "key-too-long",
+	Host: "host", Path: "path", Query: "query", KeyLength: "key-too-long", Router: "router",
 	Off: "off", RequestNoStore: "request-no-store", Memory: "not-cacheable-a-moment-ago", Closing: "closed", Only: "only-if-cached", Condition: "not-fresh", Head: "head",
 	PlainStatus: "status-not-kept",
 	Status:      "status", SetCookie: "set-cookie", Private: "private", NoStore: "no-store", NoCache: "no-cache",
 	BadCacheControl: "bad-cache-control", Vary: "vary", EventStream: "event-stream", Partial: "partial",
 	Trailer: "trailer", Connection: "connection", TransferEncoding: "transfer-encoding", Length: "length",
-	EarlyHints: "early-hints", Control: "control", Silence: "no-lifetime", Room: "no-room", Load: "load",
+	EarlyHints: "early-hints", Control: "control", Silence: "no-lifetime", Room: "no-room", Load: "load", Context: "context",
 	Flush: "flush", Size: "too-large", Slow: "slow",
 	Failure: "unavailable",
 }
@@ -91,4 +93,4 @@ func (r Reason) String() string { return reasonNames[r] }
 func (r Reason) GoesOn() bool { return r == Flush || r == Size || r == Room }
 
 // Whole reports whether a response that is refused for this reason says all that it has to say.
-func (r Reason) Whole() bool { return r != Partial && r != Length }
+func (r Reason) Whole() bool { return r != Partial && r != Length && r != Context }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // Client is a request that waits for a page. If the response cannot be stored, a handler that
@@ -42,9 +43,10 @@ func (c *Client) Take() http.ResponseWriter {
 }
 
 // hints are informational responses on their way to a client. A goroutine sends them, because others wait
-// for the source, and the client may not read.
+// for the source, and the client may not read. Those that find no room are left out: no client needs them.
 type hints struct {
 	left []hint
+	size int       // of their headers
 	sent sync.Cond // signals that none is left
 }
 
@@ -53,7 +55,11 @@ type hint struct {
 	header http.Header
 }
 
-// Inform sends an informational response, if the client still waits.
+// maxHints is how many informational responses wait for a client that does not read. Their headers have at most
+// MaxHeader bytes together.
+const maxHints = 64
+
+// Inform sends an informational response, if the client still waits and has read most of the earlier ones.
 func (c *Client) Inform(status int, header http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,6 +70,11 @@ func (c *Client) Inform(status int, header http.Header) {
 		c.hints = &hints{}
 		c.hints.sent.L = &c.mu
 	}
+	size := rules.Size(header)
+	if len(c.hints.left) == maxHints || c.hints.size+size > MaxHeader {
+		return
+	}
+	c.hints.size += size
 	c.hints.left = append(c.hints.left, hint{status, header})
 	if len(c.hints.left) == 1 {
 		go c.inform(c.hints, c.Writer)
@@ -78,7 +89,7 @@ func (c *Client) inform(all *hints, w http.ResponseWriter) {
 		c.mu.Unlock()
 		first.send(w)
 		c.mu.Lock()
-		all.left = all.left[1:]
+		all.left, all.size = all.left[1:], all.size-rules.Size(first.header)
 	}
 	all.sent.Broadcast()
 }

@@ -162,17 +162,7 @@ func (r *Recorder) length() int64 {
 
 // tooLong reports whether the response is already known to be too long.
 func (r *Recorder) tooLong() bool {
-	if r.length() > int64(r.max) {
-		return true
-	}
-	size := 0
-	for name, values := range r.Sent {
-		size += len(name)
-		for _, v := range values {
-			size += len(v)
-		}
-	}
-	return size > MaxHeader
+	return r.length() > int64(r.max) || rules.Size(r.Sent) > MaxHeader
 }
 
 // stop ends the recording. What is recorded and what follows goes to the writer that Live

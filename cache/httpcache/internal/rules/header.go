@@ -29,6 +29,17 @@ func Canonical(h http.Header) http.Header {
 // Has reports whether a header is present.
 func Has(h http.Header, name string) bool { return len(h[name]) > 0 }
 
+// Size returns the length of a header: of its names and values.
+func Size(h http.Header) (n int) {
+	for name, values := range h {
+		n += len(name)
+		for _, v := range values {
+			n += len(v)
+		}
+	}
+	return n
+}
+
 // Lists reports whether one of the comma-separated elements of a header is name, without regard
 // to case and parameters.
 func Lists(lines []string, name string) bool {

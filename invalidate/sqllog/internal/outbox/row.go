@@ -2,6 +2,7 @@
 package outbox
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ const (
 //	 ["p","default","users:v1:"],       a tenant and a prefix after it; "" means all it has
 //	 ["a"],                             everything
 //
-// Triggers write these, in which a value is a JSON string or integer of a column:
+// Triggers write these, in which a value is a JSON string or integer of a column, or a string with the
+// bytes in hexadecimal, in brackets (["6869"] is "hi"):
 //
 //	 ["v","default","users:v1",42],     a tenant, a namespace and the value of a key
 //	 ["v","default","users:v1"],        all keys of the namespace
@@ -97,6 +99,7 @@ func marshalRows(items [][]any) (texts []string, err error) {
 // Named holds the scopes of one row.
 type Named struct {
 	Keys   []string           // full spellings
+	Whole  []string           // what all keys of a namespace that a trigger names begin with
 	Scopes []invalidate.Fence // the fences of all other scopes
 	names  logwire.Names      // nil if not collected
 }
@@ -132,18 +135,18 @@ func (n *Named) add(item []any) bool {
 	switch count := len(texts); {
 	case !ok:
 	case kind == "a" && count == 0:
-		return n.addScope(invalidate.All())
+		return n.AddScope(invalidate.All())
 	case kind == "k" && count == 1:
 		n.Keys = append(n.Keys, texts[0])
 		k, err := key.Parse(texts[0])
 		n.names.Add(invalidate.Key(k))
 		return err == nil
 	case kind == "t" && count == 2:
-		return n.addScope(invalidate.Tag(texts[0], texts[1]))
+		return n.AddScope(invalidate.Tag(texts[0], texts[1]))
 	case kind == "p" && count == 2 && texts[1] == "":
-		return n.addScope(invalidate.Tenant(texts[0]))
+		return n.AddScope(invalidate.Tenant(texts[0]))
 	case kind == "p" && count == 2:
-		return n.addScope(invalidate.Prefix(texts[0], texts[1]))
+		return n.AddScope(invalidate.Prefix(texts[0], texts[1]))
 	case kind == KindValue && count == 3: // the digits of an integer need no escaping
 		if k, err := (key.Space{Tenant: texts[0], Namespace: texts[1]}).Key(key.Text(texts[2])); err == nil {
 			n.Keys = append(n.Keys, k.String())
@@ -152,13 +155,17 @@ func (n *Named) add(item []any) bool {
 		return true
 	case kind == KindValue && count == 2:
 		space := key.Space{Tenant: texts[0], Namespace: texts[1]}
-		return space.Validate() != nil || n.addScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
+		if space.Validate() != nil {
+			return true
+		}
+		n.Whole = append(n.Whole, space.Prefix())
+		return n.AddScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
 	case kind == KindEnds && count == 1:
 		s := invalidate.Tenant(texts[0])
-		return s.Validate() != nil || n.addScope(s)
+		return s.Validate() != nil || n.AddScope(s)
 	case kind == KindEnds && count > 1:
 		s := invalidate.Tag(texts[0], texts[1]+strings.Join(texts[2:], ":"))
-		return s.Validate() != nil || n.addScope(s)
+		return s.Validate() != nil || n.AddScope(s)
 	}
 	return false
 }
@@ -168,6 +175,9 @@ func (n *Named) add(item []any) bool {
 func textsOf(item []any, columns bool) (texts []string, ok bool) {
 	for i, v := range item {
 		s, ok := v.(string)
+		if hexed, is := v.([]any); is && columns && i != 1 && len(hexed) == 1 {
+			s, ok = unhex(hexed[0])
+		}
 		if number, is := v.(json.Number); is && columns && i != 1 && isInteger(number.String()) {
 			s, ok = number.String(), true
 		}
@@ -179,7 +189,14 @@ func textsOf(item []any, columns bool) (texts []string, ok bool) {
 	return texts, true
 }
 
-func (n *Named) addScope(s invalidate.Scope) bool {
+func unhex(v any) (string, bool) {
+	text, _ := v.(string)
+	raw, err := hex.DecodeString(text)
+	return string(raw), err == nil && text != ""
+}
+
+// AddScope adds a scope. It returns false if the scope is not valid.
+func (n *Named) AddScope(s invalidate.Scope) bool {
 	if s.Validate() != nil {
 		return false
 	}

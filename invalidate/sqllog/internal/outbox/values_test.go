@@ -32,6 +32,8 @@ func TestValuesOfTriggers(t *testing.T) {
 		`[["v",7,"users:v1","a:b é"]]`:                      {keyOf(t, "7", "users:v1", key.Text("a:b é"))},
 		`[["w","acme","seat:","a","b",3]]`:                  {invalidate.Tag("acme", "seat:a:b:3").Fence()},
 		`[["w","acme","users"]]`:                            {invalidate.Tag("acme", "users").Fence()},
+		`[["v","acme","users:v1",["613a0022"]]]`:            {keyOf(t, "acme", "users:v1", key.Text("a:\x00\""))},
+		`[["w",["61636d65"],"seat:",["5C"],3]]`:             {invalidate.Tag("acme", `seat:\:3`).Fence()},
 		// Values that no cache can have name nothing.
 		`[["v","default","users:v1",""]]`:                                    nil,
 		`[["v","a:b","users:v1",1],["v","","x",1],["v","a:b","users:v1"]]`:   nil,
@@ -42,7 +44,7 @@ func TestValuesOfTriggers(t *testing.T) {
 		// Other forms do not parse.
 		`[["v"]]`: {{}}, `[["v","a"]]`: {{}}, `[["w"]]`: {{}}, `[["v","a","b",true]]`: {{}}, `[["v","a","b",null]]`: {{}},
 		`[["v","a","b",1.5]]`: {{}}, `[["v","a","b",1e3]]`: {{}}, `[["v","a","b",-0]]`: {{}}, `[["v","a",7,1]]`: {{}},
-		`[["v","a","b",[1]]]`: {{}}, `[["w","a","b",1.0]]`: {{}}, `[["v","a","b",18446744073709551616]]`: {{}}, `[["v","a","b",1]]]`: {{}},
+		`[["v","a","b",[1]]]`: {{}}, `[["v","a","b",["6"]]]`: {{}}, `[["v","a","b",["61","61"]]]`: {{}}, `[["v","a",["62"],1]]`: {{}}, `[["t","a",["62"]]]`: {{}}, `[["w","a","b",1.0]]`: {{}}, `[["v","a","b",18446744073709551616]]`: {{}}, `[["v","a","b",1]]]`: {{}},
 	} {
 		fences, ok := fencesOf(text)
 		if !ok {
