@@ -316,7 +316,7 @@ func TestNoPageAuditAfterClose(t *testing.T) {
 
 func TestAuditIgnoreRefuses(t *testing.T) {
 	_, err := httpcache.New(httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{}), AuditIgnore: []string{"X-A", "no token"}})
-	if err == nil || !strings.Contains(err.Error(), "field AuditIgnore: entry 1 is not a header's name") {
+	if err == nil || !strings.Contains(err.Error(), "field AuditIgnore: entry 1, ") {
 		t.Errorf("New = %v, want an error about AuditIgnore", err)
 	}
 }

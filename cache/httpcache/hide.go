@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,8 +58,8 @@ func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 			r.TLS = &state
 		}
 	}
-	if bare {
-		if query := address.CutQuery(r.URL.RawQuery, x.c.cfg.keeps(x.t.Path)); query != r.URL.RawQuery {
+	if keep, _ := x.c.cfg.keeps(x.t.Path); bare && keep != nil {
+		if query := address.CutQuery(r.URL.RawQuery, keep); query != r.URL.RawQuery {
 			r.URL.RawQuery, r.URL.ForceQuery = query, false
 		}
 	}
@@ -105,17 +106,20 @@ func (x *handling) wearKey(h http.Header) {
 	}
 }
 
-// align gives the request line the query of the URL. An outer handler may have cut off parameters.
+// align gives the request the path of the key, without a host, and the request line the query of the URL, because an
+// outer handler may have cut off parameters. Characters that no path has are escaped, as in the key. So requests with
+// one key differ for the handler in equivalent escapes only, and in parameters that are not in the key.
 func (x *handling) align(r *http.Request) {
-	query := r.URL.RawQuery
-	path, line, asked := strings.Cut(r.RequestURI, "?")
-	switch {
-	case r.RequestURI == "": // from no server
-		r.RequestURI = x.t.Line()
-	case asked && line == query || !asked && query == "":
-	case query == "":
-		r.RequestURI = path
-	default:
-		r.RequestURI = path + "?" + query
+	u, line := r.URL, x.t.Escaped
+	u.Scheme, u.Host = "", ""
+	if u.RawPath != u.EscapedPath() {
+		u.RawPath = ""
 	}
+	if at, err := url.ParseRequestURI(r.RequestURI); err == nil { // else it is from no server
+		line = at.EscapedPath()
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		line += "?" + u.RawQuery
+	}
+	r.RequestURI = line
 }
