@@ -44,15 +44,14 @@ func (t *Core) follow() {
 	t.settleBeforeForgetting()
 }
 
-// followed are the logs that Tiers of this process follow. Two Tiers on one log would work until one closes, which
-// closes the log.
+// followed are the logs that Tiers of this process follow and will close. Two Tiers on one of them would work until one closes.
 var followed sync.Map
 
 var errFollowed = errors.New("other Tiers of this process follow this log, and their Close would close it: make a log for each Tiers")
 
-// takeLog takes a log for these Tiers. A log whose value cannot be compared is not checked.
+// takeLog takes a log for these Tiers. A log that Close does not close may be shared, such as one in memory.
 func takeLog(log invalidate.Log) error {
-	if log != nil && reflect.ValueOf(log).Comparable() {
+	if closes(log) {
 		if _, taken := followed.LoadOrStore(log, true); taken {
 			return errFollowed
 		}
@@ -60,8 +59,17 @@ func takeLog(log invalidate.Log) error {
 	return nil
 }
 
+// closes reports whether Close of the Tiers closes a log. One whose value cannot be compared is left out.
+func closes(log invalidate.Log) bool {
+	if log == nil || !reflect.ValueOf(log).Comparable() {
+		return false
+	}
+	_, ok := unwrap.As[io.Closer](log)
+	return ok
+}
+
 func leaveLog(log invalidate.Log) {
-	if log != nil && reflect.ValueOf(log).Comparable() {
+	if closes(log) {
 		followed.Delete(log)
 	}
 }

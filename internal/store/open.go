@@ -33,7 +33,7 @@ func New(cfg Config) (*Core, error) {
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
 	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
 	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
-	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
+	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 200)
 	cfg.MaxAudits = cmp.Or(cfg.MaxAudits, 10)
 	codecs, seal, err := cfg.validate()
 	if err != nil {
