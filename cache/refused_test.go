@@ -24,15 +24,19 @@ func TestNoScopeIsRefused(t *testing.T) {
 // A log belongs to one Tiers: Close closes it.
 func TestOneLogForOneTiers(t *testing.T) {
 	bubble(t, "log", func(t *testing.T) {
-		log := logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})
+		log := &closing{logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
 		first, err := cache.Open(cache.TiersConfig{Log: log})
 		must(t, err)
 		_, err = cache.Open(cache.TiersConfig{Log: log})
 		misuse{err, nil, []string{"field Log", "their Close would close it", "make a log for each Tiers"}}.check(t)
 		must(t, first.Close(t.Context()))
-		again, err := cache.Open(cache.TiersConfig{Log: logtest.NewFaulty(log)})
+		again, err := cache.Open(cache.TiersConfig{Log: log})
 		must(t, err)
 		must(t, again.Close(t.Context()))
+		shared := logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}) // nothing closes it
+		for range 2 {
+			open(t, cache.TiersConfig{Log: shared})
+		}
 	})
 }
 
@@ -90,3 +94,8 @@ func TestCauseOfACaller(t *testing.T) {
 		}
 	}
 }
+
+// closing is a log that Tiers close.
+type closing struct{ invalidate.Log }
+
+func (*closing) Close() error { return nil }
