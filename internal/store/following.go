@@ -59,13 +59,20 @@ func takeLog(log invalidate.Log) error {
 	return nil
 }
 
-// closes reports whether Close of the Tiers closes a log. One whose value cannot be compared is left out.
+// closes reports whether Close of the Tiers closes the log itself, not only wrappers around it. One whose value cannot be
+// compared is left out.
 func closes(log invalidate.Log) bool {
 	if log == nil || !reflect.ValueOf(log).Comparable() {
 		return false
 	}
-	_, ok := unwrap.As[io.Closer](log)
-	return ok
+	for {
+		w, wraps := log.(interface{ Unwrap() invalidate.Log })
+		if !wraps {
+			_, ok := log.(io.Closer)
+			return ok
+		}
+		log = w.Unwrap()
+	}
 }
 
 func leaveLog(log invalidate.Log) {
