@@ -36,7 +36,8 @@ var (
 	ErrOverloaded = fault.ErrOverloaded
 
 	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It wraps
-	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline.
+	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline. A loader that
+	// reads its own key under another context than its own waits for itself, and ends so.
 	ErrLoadTimeout = fault.ErrLoadTimeout
 
 	// ErrUnavailable means that the remote tier or the log could not be reached. Then Set,

@@ -28,25 +28,24 @@ type flight struct {
 
 	calls.Call[*flight, outcome]
 	lent    filling.Loan                 // of the loads that wait for this flight; see takeTurn
-	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	loading atomic.Bool                  // a loader was called
+	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
 	look    calls.Deadline               // of the first call to the remote tier
 }
 
 // outcome is the result of a flight.
 type outcome struct {
-	it       *entry.Entry // the value or remembered absence; nil when err is set
-	src      entry.Source
-	stale    measure.Reason // why the entry is served although it is not fresh
-	err      error          // why there is no value
-	cause    error          // why it is absent, in the loader's words
-	old      *entry.Entry   // with err or a remembered error: an entry that may be served in place of it
-	far      bool           // only the remote tier held old
-	again    bool           // no result; each caller that waits starts over
-	panicked error
-
-	ofExpired bool               // the value was loaded from an expired part
+	it        *entry.Entry // the value or remembered absence; nil when err is set
+	src       entry.Source
+	stale     measure.Reason // why the entry is served although it is not fresh
+	err       error          // why there is no value
+	cause     error          // why it is absent, in the loader's words
+	old       *entry.Entry   // with err or a remembered error: an entry that may be served in place of it
+	far       bool           // only the remote tier held old
+	again     bool           // no result; each caller that waits starts over
+	ofExpired bool           // the value was loaded from an expired part
+	panicked  error
 	span      *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
 }
 

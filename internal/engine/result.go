@@ -17,10 +17,10 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// settle decides what happens to a load's result. The run fills its claim or gives it back, this
+// keepOrDrop decides what happens to a load's result. The run fills its claim or gives it back, this
 // process keeps the result or drops it, and the flight ends or loads again. With late, the
 // flight has ended or is about to.
-func (r *run) settle(ctx context.Context, a *attempt, late bool) {
+func (r *run) keepOrDrop(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
 	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked, ofExpired: a.facts.OfExpired}
@@ -28,7 +28,7 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	case a.panicked != nil:
 		f.j.View.Counts.Inc(measure.LoadPanics)
 	case a.err != nil:
-		r.settleError(ctx, a, late)
+		r.rememberError(ctx, a, late)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
@@ -41,9 +41,9 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	}
 }
 
-// settleError remembers a load error if the policy says so and there is no old value to serve in
+// rememberError remembers a load error if the policy says so and there is no old value to serve in
 // its place. Timeouts and cancellations are not remembered as failures of the source.
-func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
+func (r *run) rememberError(ctx context.Context, a *attempt, late bool) {
 	f, ttl := r.f, r.f.j.Policy.ErrorTTL
 	if ttl == 0 || f.j.Policy.Off || late || ctx.Err() != nil || f.standIn(r.spare) != nil || notOfSource(a.err) {
 		return
