@@ -64,9 +64,9 @@ func (f *flight) end(out outcome) {
 
 // failed ends the flight with an error. An old value that may stand in for it is served for a
 // Throttle without another load. failed notes that before it wakes the callers; otherwise the
-// next read would load.
+// next read would load. If the loader declined, nothing stands in for its answer.
 func (f *flight) failed(out outcome, spare *entry.Entry) {
-	if !errors.Is(out.err, filling.ErrDeclined) {
+	if !errors.Is(out.err, fault.ErrDeclined) {
 		out.old = f.standIn(spare)
 	}
 	out.far = out.far && out.old == spare
@@ -170,8 +170,8 @@ func refreshed(j *store.Job, out *outcome) {
 	case out.again:
 		j.View.Counts.Inc(measure.RefreshElsewhere)
 		j.Refreshing.Pause(now, refreshPause)
-	case errors.Is(out.err, filling.ErrDeclined):
-		j.View.Counts.Inc(measure.RefreshFailed)
+	case errors.Is(out.err, fault.ErrDeclined):
+		j.View.Counts.Inc(measure.RefreshDeclined)
 		j.Refreshing.Pause(now, j.Policy.Throttle)
 	case out.it == nil || out.it.Remembered():
 		j.View.Counts.Inc(measure.RefreshFailed)
