@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -82,7 +83,9 @@ func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	case got.StatusCode == http.StatusServiceUnavailable:
 		return &Robots{}, faultOf(at, got.Header.Get(faultHeader))
 	}
-	return readRobots(got.body, token(c.cfg.UserAgent)), nil
+	text, _ := Response{Body: got.body}.Open() // damaged gzip has no rules
+	rules, _ := io.ReadAll(io.LimitReader(cmp.Or(text, io.Reader(http.NoBody)), maxRobotsBytes))
+	return readRobots(rules, token(c.cfg.UserAgent)), nil
 }
 
 // obedient runs before the cache of answers, because robots.txt must apply to redirects and to
