@@ -88,6 +88,9 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 		c.Tell(ctx, r.SourceID)
 	}
 	c.tell(ctx, l.State, f, r)
+	if res.Cut {
+		c.warnOnce(ctx, "the list of a source is too long, so its last items are not read; name an address with fewer items", "source", r.SourceID)
+	}
 	return r
 }
 

@@ -24,19 +24,19 @@ func clean(t *testing.T, s string) string {
 
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                          "",
-		"<a>é 咖啡 😀</a>\r\n\t":       "<a>é 咖啡 😀</a>\r\n\t",
-		"a\x00\x08\x0b\x1f\x7fb":    "a\x7fb",
-		"a\uFFFE\uFFFFb":            "ab",
-		"a\xffb\xc3":                "a\uFFFDb\uFFFD",
-		"a&#8;&#29;&#11;&#x1C;b":    "ab",
-		"a&#X1c;&#xFFFE;&#xD800;b":  "ab",
-		"a&#0;&#00008;&#x110000;b":  "ab",
-		"a&#99999999999999999999;b": "ab",
-		"&#9;&#x1F600;&#38;":        "&#9;&#x1F600;&#38;",
-		"&amp;#8; & &nbsp; &# &#x;": "&amp;#8; & &nbsp; &# ",
-		"&#8 and &#8":               "&#8 and &#8",
-		"&":                         "&",
+		"":                                    "",
+		"<a>é 咖啡 😀</a>\r\n\t":                 "<a>é 咖啡 😀</a>\r\n\t",
+		"a\x00\x08\x0b\x1f\x7fb":              "a\x7fb",
+		"a\uFFFE\uFFFFb":                      "ab",
+		"a\xffb\xc3":                          "a\uFFFDb\uFFFD",
+		"a&#8;&#29;&#11;&#x1C;b":              "ab",
+		"a&#X1c;&#xFFFE;&#xD800;b":            "ab",
+		"a&#0;&#00008;&#x110000;b":            "ab",
+		"a&#99999999999999999999;b":           "ab",
+		"&#9;&#x1F600;&#38;":                  "&#9;&#x1F600;&#38;",
+		"&amp;#8; & &nbsp; &# &#x;":           "&amp;#8; & &nbsp; &# ",
+		"&#8 and &#8":                         "&#8 and &#8",
+		"&":                                   "&",
 		"&#" + strings.Repeat("0", 50) + "8;": "&amp;#" + strings.Repeat("0", 50) + "8;",
 	} {
 		if got := clean(t, in); got != want {
