@@ -98,6 +98,9 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 func (c *Collector) ask(ctx context.Context, s store.FetchState, now bool) (res fetchers.Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.FetchTimeout)
 	defer cancel()
+	if now {
+		ctx = fetch.Anew(ctx)
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%w with a %T", errPanicked, v) // v may quote what the source sent

@@ -75,6 +75,10 @@ func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	req := a.request(ctx, at)
 	req.Header.Set("Accept", "text/plain,*/*;q=0.1")
 	got, err := c.do(req, c.rules)
+	if age, limited := stored(ctx); err == nil && got.StatusCode == http.StatusServiceUnavailable && limited && says(got.Response, ";hit") {
+		req.Header.Set("Cache-Control", fmt.Sprintf("max-age=%d", int(age/time.Second)))
+		got, err = c.do(req, c.rules)
+	}
 	switch {
 	case errors.Is(err, ErrTooManyRedirects), errors.Is(err, ErrRedirectLoop):
 		return readRobots(nil, ""), nil
