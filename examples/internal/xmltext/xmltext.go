@@ -1,4 +1,4 @@
-// Package xmltext reads the XML that sites serve. Such XML often has characters that XML 1.0
+// Package xmltext reads the XML that sites serve, and says what XML may hold. Such XML often has characters that XML 1.0
 // forbids, bytes that are not UTF-8, and undefined entities. A strict reader loses all that
 // follows one of them.
 package xmltext
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/runes"
@@ -26,6 +27,17 @@ func Allowed(r rune) bool {
 func Clean(text io.Reader) io.Reader {
 	forbidden := runes.Predicate(func(r rune) bool { return !Allowed(r) })
 	return transform.NewReader(text, transform.Chain(runes.ReplaceIllFormed(), runes.Remove(forbidden), references{}))
+}
+
+// Text returns s without what XML forbids: for a text that is written as it is, such as CDATA. A
+// reference is part of the text.
+func Text(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !Allowed(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
 // longest is the greatest length of a reference. The "&" of a longer one becomes text.

@@ -53,6 +53,12 @@ func TestClean(t *testing.T) {
 	}
 }
 
+func TestText(t *testing.T) {
+	if got := xmltext.Text("a\x00\uFFFE&#8;\xff\n咖"); got != "a&#8;\uFFFD\n咖" {
+		t.Errorf("Text = %q", got)
+	}
+}
+
 // tokens counts the tokens before the end of a text.
 func tokens(r io.Reader, most int) (n int, err error) {
 	d := xmltext.NewDecoder(xmltext.Clean(r), most)
