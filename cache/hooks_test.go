@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -346,6 +347,30 @@ func TestHooksThatPanic(t *testing.T) {
 			}
 			if n := strings.Count(said.String(), "hook="+hook); n != 1 || strings.Contains(said.String(), "secret") {
 				t.Errorf("%d log lines report the hook, want 1 without the panic's value:\n%s", n, said.String())
+			}
+		})
+	}
+}
+
+// A hook that does not return, because it calls the cache or for another reason, is logged once.
+func TestStuckHooks(t *testing.T) {
+	for _, hook := range []string{"OnStored", "OnRemoved"} {
+		bubble(t, hook, func(t *testing.T) {
+			var said bytes.Buffer
+			wait := func() { <-time.After(11 * time.Second) }
+			cfg := cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&said, nil))}
+			if hook == "OnStored" {
+				cfg.OnStored = func(cache.Entry) { wait() }
+			} else {
+				cfg.OnRemoved = func(cache.Entry, tier.EvictReason) { wait() }
+			}
+			c := with(t, open(t, cfg), cache.Config[int, string]{})
+			for i := range 3 {
+				must(t, c.Set(t.Context(), i, "v"))
+				must(t, c.Delete(t.Context(), i))
+			}
+			if n := strings.Count(said.String(), "a hook has not returned"); n != 1 || !strings.Contains(said.String(), "hook="+hook) {
+				t.Errorf("%d lines, want one: %s", n, said.String())
 			}
 		})
 	}

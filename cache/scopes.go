@@ -59,8 +59,9 @@ func (c Cache[K, V]) All() invalidate.Scope {
 // prefix. The prefix of a string key is its first bytes, up to the end of a character:
 // Prefix("john doe") covers the keys "john doe" and "john doe jr". The prefix of an integer is
 // the first characters of its decimal form: Prefix("4") covers 4, 42 and 400. That of a UUID is the
-// first bytes of its text. Keys of other types are hashed, so they have no prefixes; see key.Of. Calls refuse the scope of a prefix that no key can
-// have, and of the empty prefix; use [Cache.All] for every key.
+// first bytes of its text. Keys of other types are hashed, so they have no prefixes; see key.Of. Calls
+// refuse the scope of a prefix that no key can have, and of the empty prefix; use [Cache.All] for every
+// key.
 func (c Cache[K, V]) Prefix(prefix string) invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)

@@ -72,6 +72,26 @@ func (w *watched) numbers(t *testing.T) map[string]int64 {
 	return out
 }
 
+// With the default MaxTenants, no instrument has more series than an OpenTelemetry SDK keeps by default: 2,000. Above
+// that number it adds up series that have nothing in common.
+func TestSeriesOfManyTenants(t *testing.T) {
+	w := watch(t, cache.TiersConfig{Remote: tiertest.NewMemory(), Policies: remoteTimeout(time.Minute)})
+	c := with(t, w.Tiers, thingConfig{Load: (&source{}).load})
+	for i := range 600 {
+		get(t, c.Tenant(fmt.Sprint("t", i)), 1)
+	}
+	var fills int64
+	for name, n := range w.numbers(t) {
+		if strings.Contains(name, "overflow") {
+			t.Errorf("%s: %d", name, n)
+		}
+		if strings.HasPrefix(name, "cache.fill{") {
+			fills += n
+		}
+	}
+	equal(t, fills, 600, "fills of all tenants")
+}
+
 // dataPoint is one number of an instrument: the value of a sum or gauge, and the count of a histogram.
 type dataPoint struct {
 	set attribute.Set

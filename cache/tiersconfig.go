@@ -93,7 +93,8 @@ type TiersConfig struct {
 	OnStale func(StaleHit)
 
 	// MaxTenants limits the pairs of namespace and tenant with their own counters. The others
-	// are counted together as "other". If zero, it is 1,000.
+	// are counted together as "other". If zero, it is 200: each has about ten series of an instrument, of
+	// which an OpenTelemetry SDK keeps 2,000 unless it is told otherwise.
 	MaxTenants int
 
 	// OnStored gets every entry before a read can find it in the local tier. OnRemoved gets it

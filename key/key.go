@@ -2,8 +2,8 @@
 // same spelling.
 //
 // A [Space] is a tenant's share of a namespace. [Text], [Int] and [Uint] make readable ids, and
-// [Hash] makes an id of any other value; [Of] chooses by type, and [Hashes] says whether it hashes. [Space.Key] joins a space and an
-// id and checks the result.
+// [Hash] makes an id of any other value; [Of] chooses by type, and [Hashes] says whether it hashes.
+// [Space.Key] joins a space and an id and checks the result.
 //
 // All functions and methods are pure and may be called concurrently.
 package key

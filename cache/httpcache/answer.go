@@ -61,7 +61,12 @@ func (x *handling) alone(w http.ResponseWriter, r *http.Request, line string) {
 		x.own(w, r, line)
 		return
 	}
-	x.c.past(x.next, w, r.Clone(r.Context()), line) // the handler may change it while a refresh reads it
+	var sees func(status int, h http.Header)
+	if p := x.stored; p != nil {
+		sent := x.c.k.Now()
+		sees = func(status int, h http.Header) { x.Headed(p, status, h, sent) }
+	}
+	x.c.past(x.next, w, r.Clone(r.Context()), line, sees) // the handler may change it while a refresh reads it
 }
 
 // own lets the handler answer one client from the client's own request. It answers conditional

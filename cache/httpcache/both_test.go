@@ -78,7 +78,7 @@ func TestSharedMissWithTracking(t *testing.T) {
 			}
 			w.Header().Set("Cache-Control", "max-age=60")
 			fmt.Fprint(w, "page")
-		}), httpcache.Config{})
+		}), httpcache.Config{Query: func(string) ([]string, bool) { return []string{"x"}, true }})
 		for _, a := range crowd(t, s, 10, func() { close(g.open) }, func(i int) *http.Request {
 			return request(t, http.MethodGet, fmt.Sprint("/?x=%20&utm_source=mail-", i))
 		}) {

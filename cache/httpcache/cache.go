@@ -24,6 +24,7 @@ type Cache struct {
 	k       exchange.Core
 	eagerAt atomic.Int64 // when eager was last set, in Unix seconds
 	eager   atomic.Bool
+	oddPort atomic.Bool // a host with an unlisted port was logged
 }
 
 // New returns the cache that cfg describes. Its error names every fault of cfg.

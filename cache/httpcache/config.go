@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
@@ -37,8 +39,9 @@ type Preset uint8
 const (
 	// Shared is a shared cache as RFC 9111 describes it, in front of a proxy or of a handler from
 	// elsewhere. A response is stored for as long as it says, unless it is invalidated before. The
-	// handler sees the request of the first client as it came, without what Hide names. A response
-	// that shows a query parameter that is not in the key is its client's own.
+	// handler sees the request of the first client as it came, without what Hide names. If Query or
+	// Tracking drops a parameter and a response shows it, plain or as a URL escapes it, in small letters or
+	// capitals, that response is its client's own. Other forms of the parameter are not looked for.
 	Shared Preset = iota
 
 	// Pages is for a program's own pages. A response is stored until something that it was made of is
@@ -117,13 +120,15 @@ type Config struct {
 	// Shared.
 	Statuses []int
 
-	// Query returns the names of the query parameters that matter for a path. The others are
-	// dropped from the key. With Pages the handler does not see them. If ok is false, or Query is nil,
-	// all parameters matter except those of Tracking.
+	// Query returns the names of the query parameters that matter for a path. The key then has these
+	// only, sorted by name and spelled in one way, whatever the order and the spelling of the client. With
+	// Pages the handler sees the query of the key. If ok is false, or Query is nil, each query is its own,
+	// as it came.
 	Query func(path string) (allowed []string, ok bool)
 
-	// Tracking reports whether a query parameter is for advertisers and never matters. Nil means
-	// the function Tracking.
+	// Tracking reports whether a query parameter never matters, where Query does not say which do. It is
+	// dropped from the key, and the rest of the query stays as it came. The function Tracking names the
+	// parameters of advertisers. Nil means that all parameters matter.
 	Tracking func(name string) bool
 
 	// Vary are request headers that responses may depend on, and that are part of the key. With
@@ -156,19 +161,22 @@ type Config struct {
 	// value, such as a router.
 	ContextKeys func(key any) bool
 
-	// Hosts are the values of Host, in lower case, for which requests use the cache. Clients
+	// Hosts are the values of Host, in lower case, for which requests use the cache. The port counts, as
+	// in "localhost:8080"; requests that differ from an entry in the port only are logged once. Clients
 	// choose Host, and each host is a copy of the site. Nil means every syntactically valid host.
 	Hosts []string
 
 	// IgnoreWrites turns off invalidation by writes. A write is a request that is answered 2xx or
-	// 3xx, of a method other than GET, HEAD, OPTIONS and TRACE. By default it invalidates all
+	// 3xx, of a method that the registry of HTTP does not call safe: other than GET, HEAD, OPTIONS, PRI,
+	// PROPFIND, QUERY, REPORT, SEARCH and TRACE. By default it invalidates all
 	// entries of its path on its host, and of the paths that Location and Content-Location name.
 	IgnoreWrites bool
 
 	// Encodings are the content codings, made by Gzip and Zstd, in which responses of 1 KiB and
 	// more are stored beside their plain form. Each coding is made on first request. Of codings
 	// that a client accepts equally, it gets the first. The handler then does not see
-	// Accept-Encoding.
+	// Accept-Encoding. So all clients share one rendering. Without Encodings a handler that compresses
+	// renders once for each spelling of the header: "gzip, br" and "br, gzip" are two variants.
 	//
 	// Some responses have no codings: those that the handler has encoded or marked no-transform,
 	// those of compressed types, those that do not get smaller, and those that are not stored.
@@ -204,7 +212,7 @@ type VaryRule struct {
 }
 
 // Tracking reports whether a query parameter is one that advertisers and mail programs add to
-// links. No page depends on these.
+// links. Few pages depend on these. It is for Config.Tracking.
 func Tracking(name string) bool {
 	switch name {
 	case "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "twclid", "ttclid", "yclid", "igshid",
@@ -214,14 +222,39 @@ func Tracking(name string) bool {
 	return strings.HasPrefix(name, "utm_")
 }
 
-// keeps returns a function that reports whether a query parameter of path matters.
-func (c *Config) keeps(path string) func(name string) bool {
+// keeps returns a function that reports whether a query parameter of path matters, or nil if all do. With form set,
+// the query is a set of parameters.
+func (c *Config) keeps(path string) (keep func(name string) bool, form bool) {
 	if c.Query != nil {
 		if allowed, ok := c.Query(path); ok {
-			return func(name string) bool { return slices.Contains(allowed, name) }
+			return func(name string) bool { return slices.Contains(allowed, name) }, true
 		}
 	}
-	return func(name string) bool { return !c.Tracking(name) }
+	if c.Tracking == nil {
+		return nil, false
+	}
+	return func(name string) bool { return !c.Tracking(name) }, false
+}
+
+// query sets the query of t. It reports false for one that bypasses the cache.
+func (c *Config) query(u *url.URL, t *address.Target) (ok bool) {
+	if u.RawQuery == "" && !u.ForceQuery {
+		return true
+	}
+	if len(u.RawQuery) > address.MaxQuery {
+		return false
+	}
+	keep, form := c.keeps(t.Path)
+	if form {
+		t.Query, ok = address.Form(u.RawQuery, keep)
+		return ok
+	}
+	t.Query, t.Empty = u.RawQuery, u.ForceQuery
+	if keep != nil {
+		t.Query = address.CutQuery(t.Query, keep)
+	}
+	t.Query = address.Normal(t.Query)
+	return true
 }
 
 // ignores reports whether all cookies of a request are ignored.

@@ -120,17 +120,17 @@ func TestTransportURLs(t *testing.T) {
 	s := script{name: "URLs", on: []side{privateSide}, origin: [][]string{{"Cache-Control", minute}}}
 	for i, u := range []string{
 		"http://example.com/page", "http://example.com/page?a=1", "http://example.com/page?a=2", "https://example.com/page",
-		"http://example.com:8080/page", "http://example.com/pag%65", "http://example.com",
+		"http://example.com:8080/page", "http://example.com/page%2F", "http://example.com", "http://example.com/./page", "http://example.com/x/../page",
 	} {
 		s.visits = append(s.visits, visit{target: u, asked: i + 1, how: "fwd=uri-miss"})
 	}
 	for u, asked := range map[string]string{
-		"http://example.com/page": "body 1", "http://example.com/page#fragment": "body 1", "http://EXAMPLE.com:80/page": "body 1",
+		"http://example.com/page": "body 1", "http://example.com/page#fragment": "body 1", "http://example.com/pag%65": "body 1", "http://EXAMPLE.com:80/page": "body 1",
 		"http://example.com/page?a=1": "body 2", "http://example.com/": "body 7",
 	} {
-		s.visits = append(s.visits, visit{target: u, asked: 7, how: "hit", body: asked})
+		s.visits = append(s.visits, visit{target: u, asked: 9, how: "hit", body: asked})
 	}
-	s.visits = append(s.visits, visit{target: "http://example.com/page", header: []string{"Host", "example.org"}, asked: 8})
+	s.visits = append(s.visits, visit{target: "http://example.com/page", header: []string{"Host", "example.org"}, asked: 10})
 	s.run(t)
 }
 

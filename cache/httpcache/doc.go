@@ -65,7 +65,9 @@
 // With Shared the cache stores a response that names a lifetime (s-maxage, max-age,
 // Expires) or gets one from Fallback. It also stores a response that it can revalidate: one with
 // an ETag or Last-Modified. Without a lifetime it is stale from the start, and each request asks
-// the handler whether it still holds. (TestConfirmedPages, TestFileServer)
+// the handler whether it still holds. A response that names no lifetime and is not public is stored only
+// if its status allows that (RFC 9110 §15.1), whatever Fallback says: a 200 or a 404, never a 302, a 403 or a
+// 503. (TestPairs, TestConfirmedPages, TestFileServer)
 //
 // When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
 // If-None-Match and If-Modified-Since. It serves a stale response only within
@@ -91,11 +93,20 @@
 //
 //	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
-// In the key the query is sorted by name and spelled in one way. Parameters for advertisers are
-// dropped. If Config.Query lists the parameters that matter, all others are dropped too. With Pages
-// the handler sees the query of the key. With Shared it sees the query of the client as it came. If the
-// response shows a dropped parameter, only its client gets it. For the others the handler is called
-// once more, without the dropped parameters. (TestSpellings, TestSharedMissWithTracking)
+// Two requests have one key only if RFC 3986 §6.2.2 says that their URIs are equivalent: the host, or an
+// escape, is in capitals in one of them, or a character is escaped that need not be. So each order of
+// parameters is another page. If Config.Query lists the parameters that matter for a path, the key has
+// these only, sorted by name and spelled in one way. Config.Tracking drops parameters, and leaves the
+// rest as it came. (TestURIs, TestKeys)
+//
+// With Pages the handler sees the query of the key. With Shared it sees the query of the client as it
+// came. If the response shows a dropped parameter, only its client gets it. For the others the handler is
+// called once more, without the dropped parameters. A response shows a parameter if it has, in its header or
+// body, the name, the value, or a word of the value: of at least three bytes, in small letters or capitals, plain or
+// as a URL escapes it. Nothing else is looked for. A handler may put a dropped parameter into a page in another form,
+// such as base64, a hash, or a sentence that says whether it was there. That page is stored for all. So
+// drop only what the handler does not read. (TestSpellings, TestUnkeyedParameters, TestOtherFormsOfParameters,
+// TestSharedMissWithTracking)
 //
 // The keys of learned variants and of encodings begin with this key. The library compares keys in
 // full. A request whose key would be longer than 1 KiB bypasses the cache.
@@ -111,8 +122,8 @@
 //   - a body, an upgrade, a Connection that names another header of the request;
 //   - a request for an event stream;
 //   - hosts that are not listed;
-//   - paths with dot segments or empty segments, absolute targets, queries with ";" or bad
-//     escapes;
+//   - paths with dot segments or empty segments, and whole URLs of another origin than the request's;
+//   - queries over 4 KiB and, where Config.Query lists parameters, those with ";" or bad escapes;
 //   - requests that Config.Bypass names;
 //   - requests in the context of another load.
 //
@@ -147,6 +158,11 @@
 // the request bypasses the cache. (TestRange, TestConditionsAndRanges,
 // TestUnchangingPage)
 //
+// A stale page that a GET gets, while it is refreshed or in place of a failure, answers a HEAD and a Range too.
+// The refresh asks for the whole page. If a HEAD reaches the handler, and its answer has another ETag,
+// Last-Modified or Content-Length than the stored page, that page is invalidated (RFC 9111 §4.3.5). An answer that
+// agrees updates nothing. (TestPartsOfStalePages, TestHeadOfAnotherPage)
+//
 // With Config.Encodings a page is compressed once for each coding. Each coding is an entry
 // that the tiers keep beside the plain one. What invalidates the page invalidates its codings.
 // A page that is never fresh is compressed for each client. Each coding has its own
@@ -166,8 +182,8 @@
 // Each guarantee names the tests that hold it.
 //
 //  1. With Pages a stored response is made only from its key. With Shared a stored response holds
-//     nothing that Hide names, and no word of a parameter that the key leaves out.
-//     Neither is made from what an outer handler has put into the context of a request.
+//     nothing that Hide names, and does not show a parameter that the key leaves out, in the forms
+//     named above. Neither is made from what an outer handler has put into the context of a request.
 //     (TestHandlerSeesTheKeyAlone, TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized,
 //     TestPoisoning, TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and the handler is called
@@ -201,7 +217,8 @@
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key concurrently. A stored
 //     page is still served. A refusal that one client's request may have caused, such as 403 or
-//     429, is not remembered. The page is then not refreshed for the policy's Throttle.
+//     429, is not remembered, nor is a body that was cut short. The page is then not refreshed for the
+//     policy's Throttle.
 //     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded, TestRefusedRefresh,
 //     TestNobodySwitchesTheCacheOff)
 //  7. A stream is passed on as it comes, and the handler runs once. At most Config.MaxBody of a

@@ -39,7 +39,7 @@ func TestRulesOfBothSides(t *testing.T) {
 			t.Errorf("%s does not run on both sides", name[1])
 		}
 	}
-	if len(named) != 20 {
+	if len(named) != 24 {
 		t.Errorf("the table has %d rules", len(named))
 	}
 }

@@ -30,6 +30,30 @@ func TestEncodedVariants(t *testing.T) {
 	}
 }
 
+// With Encodings all clients share one rendering, however they spell Accept-Encoding. Without it, a handler that
+// compresses renders once for each spelling, but for case and spaces.
+func TestSpellingsOfAcceptEncoding(t *testing.T) {
+	spellings := []string{
+		"gzip", "gzip, br", "br, gzip", "GZIP,br", "gzip, deflate, br, zstd", "gzip;q=1.0, *;q=0.5", "deflate, gzip", "identity", "gzip,  br",
+	}
+	for name, c := range map[string]struct {
+		cfg  httpcache.Config
+		want int
+	}{"without": {want: 7}, "with": {httpcache.Config{Encodings: codings}, 1}} {
+		asked := 0
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			text(5000, "Vary", "Accept-Encoding", "Cache-Control", "max-age=60")(w, r)
+		}), c.cfg)
+		for _, spelling := range spellings {
+			s.get(t, "/", "Accept-Encoding", spelling)
+		}
+		if asked != c.want {
+			t.Errorf("%s Encodings the handler rendered %d times, want %d", name, asked, c.want)
+		}
+	}
+}
+
 // The coding of a page is of its age, its header and its version.
 func TestCodingsOfStoredPages(t *testing.T) {
 	t.Parallel()

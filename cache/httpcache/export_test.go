@@ -15,8 +15,9 @@ import (
 
 // Internals that fuzz tests use.
 var (
-	Normalize = address.Normalize
-	IsNormal  = address.IsNormal
+	Form   = address.Form
+	IsForm = address.IsForm
+	Normal = address.Normal
 )
 
 // Learned is Cache.learned for the path "/".

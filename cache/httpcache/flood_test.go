@@ -92,7 +92,7 @@ func TestRemoteTier(t *testing.T) {
 						_, _ = w.Write(body)
 					}, httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{Remote: remote}), Codec: c})
 				}
-				first := servers[0].get(t, "/?b&a")
+				first := servers[0].get(t, "/?a&b")
 				again := servers[1].get(t, "/?a&b")
 				if !again.hit() || asked != [2]int{1, 0} || first.body != string(body) {
 					t.Fatalf("%v renderings, %v", asked, again.how())

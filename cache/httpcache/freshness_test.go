@@ -2,10 +2,8 @@ package httpcache_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
@@ -99,7 +97,7 @@ func TestSharedCache(t *testing.T) {
 		{name: "a fresh variant answers without its origin, though the first page is stale", origin: [][]string{cc("max-age=10, stale-while-revalidate=60", "Vary", "X-L")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {after: "10s", header: []string{"X-L", "b"}, asked: 2, body: "body 2"}, {method: "HEAD", header: []string{"X-L", "b"}, asked: 2, how: "hit"},
 			{header: []string{"X-L", "b", "Cache-Control", "only-if-cached"}, asked: 2, body: "body 2", how: "hit"}, {header: []string{"X-L", "b", "Range", "bytes=0-0"}, status: 206, asked: 2, body: "b", how: "hit"},
-			{method: "HEAD", header: []string{"X-L", "a"}, asked: 3, how: "fwd=bypass"},
+			{method: "HEAD", header: []string{"X-L", "a"}, asked: 3, how: "hit;detail=stale"},
 		}},
 		{name: "a variant outlives the first one", origin: [][]string{cc("max-age=10", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b"}, asked: 2}, {after: "20s", header: []string{"X-L", "b"}, asked: 2, how: "hit;ttl=80"},
@@ -201,45 +199,6 @@ func TestSharedCache(t *testing.T) {
 		}})
 	}
 	play(t, scripts)
-}
-
-// A fallback gives no life to a response that names none, if RFC 9111 section 3 does not let a cache store it: its
-// status is not heuristically cacheable (RFC 9110 section 15.1), and it is not public. The next client asks the
-// origin. A response that may be stored is served as the fallback says.
-func TestFallbackStoresNoFailure(t *testing.T) {
-	t.Parallel()
-	storable := []int{200, 203, 204, 404, 405, 410}
-	for name, f := range map[string]struct {
-		httpcache.Fallback
-		how string // of a storable response after 15 s; "": it is asked for again
-	}{
-		"TTL":                  {httpcache.Fallback{TTL: time.Minute}, "hit"},
-		"Heuristic":            {httpcache.Fallback{Heuristic: 0.1}, "hit"},
-		"Stale":                {httpcache.Fallback{Stale: time.Hour}, "hit;detail=stale"},
-		"StaleIfError":         {httpcache.Fallback{StaleIfError: time.Hour}, ""},
-		"StaleWhileRevalidate": {httpcache.StaleWhileRevalidate(), "hit"},
-	} {
-		for _, status := range append([]int{302, 307, 400, 401, 403, 429, 500, 501, 502, 503, 504}, storable...) {
-			for _, validator := range []string{"", "Etag"} {
-				origin := []string{":status", fmt.Sprint(status)}
-				if validator != "" {
-					origin = append(origin, validator, `"a"`)
-				}
-				if name == "Heuristic" {
-					origin = append(origin, "Last-Modified", "-10h", "Date", "0s")
-				}
-				second := visit{after: "15s", asked: 2, status: 200, body: "body 2"}
-				if slices.Contains(storable, status) && f.how != "" {
-					second = visit{after: "15s", asked: anyNumber, status: status, how: f.how}
-				}
-				s := script{
-					name: fmt.Sprint(name, " ", status, " ", validator), on: []side{handlerSide, sharedSide, privateSide},
-					cfg: httpcache.Config{Fallback: f.Fallback}, origin: [][]string{origin, {}}, visits: []visit{{status: status, asked: 1}, second},
-				}
-				s.run(t)
-			}
-		}
-	}
 }
 
 // A write ends the pages of its path on its own host only.

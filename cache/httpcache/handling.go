@@ -17,12 +17,13 @@ import (
 // handling is an exchange whose source is a handler.
 type handling struct {
 	exchange.Exchange
-	c     *Cache
-	next  http.Handler
-	t     address.Target
-	req   http.Request
-	again bool       // its client has waited for a load that left the page
-	room  [10]string // of most headers of an answer
+	c      *Cache
+	next   http.Handler
+	t      address.Target
+	req    http.Request
+	stored *page.Page // which a HEAD is not answered from
+	again  bool       // its client has waited for a load that left the page
+	room   [10]string // of most headers of an answer
 
 	audited *page.Page // of an audit
 }
@@ -33,7 +34,9 @@ func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Reque
 	x.Reading, x.req = c.reading(r, &t), *r
 	x.Outer, x.Host, x.Path = r.Context(), t.Host, t.Path
 	if !c.cfg.pages() && r.URL.RawQuery != "" {
-		x.Unkeyed = address.Unkeyed(r.URL.RawQuery, c.cfg.keeps(t.Path))
+		if keep, _ := c.cfg.keeps(t.Path); keep != nil {
+			x.Unkeyed = address.Unkeyed(r.URL.RawQuery, keep)
+		}
 	}
 	if r.Method == http.MethodHead {
 		x.Client.Writer = nil // a HEAD has no body
@@ -63,8 +66,9 @@ func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
 		r = x.fromKey(n.Ctx)
 		x.forward(r.Header)
 		r.Header = x.c.wearing(r.Header, x.audited)
+		x.respell(r, x.audited.URL)
 	default:
-		r, n.Own = x.shown(n.Ctx, bare)
+		r, n.Own = x.shown(n, bare)
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
 	return r
@@ -116,7 +120,7 @@ func (x *handling) fromKey(ctx context.Context) *http.Request {
 		c.TLS = tlsWithoutClient()
 	}
 	r := c.Clone(ctx)
-	r.URL = &url.URL{Path: t.Path, RawQuery: t.Query}
+	r.URL = &url.URL{Path: t.Path, RawQuery: t.Query, ForceQuery: t.Empty}
 	if r.URL.EscapedPath() != t.Escaped {
 		r.URL.RawPath = t.Escaped
 	}

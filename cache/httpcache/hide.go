@@ -1,14 +1,15 @@
 package httpcache
 
 import (
-	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -40,8 +41,8 @@ func (c *Config) shows(key any) bool {
 // the headers in Config.Vary. With bare set, it has no parameter that is not in the key. The response
 // is that client's own if it may not be stored, unless the request had credentials, which the handler
 // has not seen. Then mine is false.
-func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
-	r, mine = x.req.Clone(ctx), !x.t.Allowed // the handler may change it
+func (x *handling) shown(n *exchange.Run, bare bool) (r *http.Request, mine bool) {
+	r, mine = x.req.Clone(n.Ctx), !x.t.Allowed // the handler may change it
 	r.Method, r.Body = http.MethodGet, http.NoBody
 	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
 	if r.Header == nil {
@@ -57,8 +58,10 @@ func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 			r.TLS = &state
 		}
 	}
-	if bare {
-		if query := address.CutQuery(r.URL.RawQuery, x.c.cfg.keeps(x.t.Path)); query != r.URL.RawQuery {
+	keep, _ := x.c.cfg.keeps(x.t.Path)
+	n.URL = x.t.Spelled(r.URL, keep)
+	if bare && keep != nil {
+		if query := address.CutQuery(r.URL.RawQuery, keep); query != r.URL.RawQuery {
 			r.URL.RawQuery, r.URL.ForceQuery = query, false
 		}
 	}
@@ -105,17 +108,33 @@ func (x *handling) wearKey(h http.Header) {
 	}
 }
 
-// align gives the request line the query of the URL. An outer handler may have cut off parameters.
-func (x *handling) align(r *http.Request) {
-	query := r.URL.RawQuery
-	path, line, asked := strings.Cut(r.RequestURI, "?")
-	switch {
-	case r.RequestURI == "": // from no server
-		r.RequestURI = x.t.Line()
-	case asked && line == query || !asked && query == "":
-	case query == "":
-		r.RequestURI = path
-	default:
-		r.RequestURI = path + "?" + query
+// respell gives the request of an audit the spelling of its page's URL, if the key has another one. If an outer handler
+// has rewritten the path, the request line keeps that of the key.
+func (x *handling) respell(r *http.Request, spelled string) {
+	u, err := url.ParseRequestURI(spelled)
+	if err != nil { // it has none
+		return
 	}
+	if r.URL = u; !x.t.Rewritten() {
+		r.RequestURI = spelled
+	}
+	x.align(r)
+}
+
+// align gives the request the path of the key, without a host, and the request line the query of the URL, because an
+// outer handler may have cut off parameters. Characters that no path has are escaped, as in the key. So requests with
+// one key differ for the handler in equivalent escapes only, and in parameters that are not in the key.
+func (x *handling) align(r *http.Request) {
+	u, line := r.URL, x.t.Escaped
+	u.Scheme, u.Host = "", ""
+	if u.RawPath != u.EscapedPath() {
+		u.RawPath = ""
+	}
+	if at, err := url.ParseRequestURI(r.RequestURI); err == nil { // else it is from no server
+		line = at.EscapedPath()
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		line += "?" + u.RawQuery
+	}
+	r.RequestURI = line
 }

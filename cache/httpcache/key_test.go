@@ -26,6 +26,7 @@ type userKey struct{}
 // picky returns the configuration of a site whose pages depend on many parts of a request.
 func picky() httpcache.Config {
 	return httpcache.Config{
+		Tracking: httpcache.Tracking,
 		Query: func(path string) ([]string, bool) {
 			if path == "/list" {
 				return []string{"page", "tag"}, true
@@ -53,9 +54,17 @@ func TestKeys(t *testing.T) {
 		same   bool
 	}
 	cases := map[string]pair{
-		"query order":            {a: []string{"/?b=2&a=1"}, b: []string{"/?a=1&b=2"}, same: true},
-		"query spelling":         {a: []string{"/?a=x%20y&b"}, b: []string{"/?a=x+y&b="}, same: true},
-		"empty query":            {a: []string{"/?"}, b: []string{"/"}, same: true},
+		"query order":            {a: []string{"/list?tag=2&page=1"}, b: []string{"/list?page=1&tag=2"}, same: true},
+		"query spelling":         {a: []string{"/list?page=x%20y&tag"}, b: []string{"/list?page=x+y&tag="}, same: true},
+		"empty query":            {a: []string{"/list?"}, b: []string{"/list"}, same: true},
+		"order of no filter":     {a: []string{"/?b=2&a=1"}, b: []string{"/?a=1&b=2"}},
+		"spelling of no filter":  {a: []string{"/?a=x%20y"}, b: []string{"/?a=x+y"}},
+		"empty, of no filter":    {a: []string{"/?"}, b: []string{"/"}},
+		"equivalent escapes":     {a: []string{"/?%61=%c3%a9"}, b: []string{"/?a=%C3%A9"}, same: true},
+		"a bad escape":           {a: []string{"/?a=%zz&utm_source=x"}, b: []string{"/?a=%zz"}, same: true},
+		"a name with one":        {a: []string{"/?utm_source%zz=1"}, b: []string{"/"}},
+		"a semicolon":            {a: []string{"/?a=1;b=2"}, b: []string{"/?a=1&b=2"}},
+		"one after tracking":     {a: []string{"/?utm_source=x;a=1"}, b: []string{"/?utm_source=x"}},
 		"tracking":               {a: []string{"/?utm_source=x&fbclid=1&a=1"}, b: []string{"/?a=1"}, same: true},
 		"ignored parameter":      {a: []string{"/list?page=2&x=1"}, b: []string{"/list?page=2&x=<script>"}, same: true},
 		"parameter of no filter": {a: []string{"/?x=1"}, b: []string{"/?x=2"}},
@@ -85,6 +94,7 @@ func TestKeys(t *testing.T) {
 		"accept elsewhere": {a: []string{"/", "Accept", "application/json"}, b: []string{"/", "Accept", "text/html"}, same: true},
 		"raw header":       {a: []string{"/", "X-Lang", "de"}, b: []string{"/", "X-Lang", "en"}},
 		"header or query":  {a: []string{"/?a=1", "X-Lang", "de"}, b: []string{"/?a=1%7Cx-lang=de"}},
+		"whole URL":        {a: []string{"http://Example.com/a?b"}, b: []string{"/a?b"}, same: true},
 		"header or none":   {a: []string{"/", "X-Lang", ""}, b: []string{"/"}, same: true},
 		"header lines":     {a: []string{"/", "X-Lang", "a", "X-Lang", "b"}, b: []string{"/", "X-Lang", "a, b"}, same: true},
 		"proto and peer": {a: []string{"/"}, b: []string{"/"}, change: func(b *http.Request) {

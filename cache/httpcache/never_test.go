@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -155,29 +156,32 @@ func TestNeverAsked(t *testing.T) {
 		"client certificate": {change: func(r *http.Request) {
 			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}
 		}, how: "fwd=bypass;detail=credentials"},
-		"upgrade":             {header: []string{"Connection", "Upgrade", "Upgrade", "websocket"}, how: "fwd=bypass;detail=upgrade"},
-		"event source":        {header: []string{"Accept", "text/html, text/event-stream;q=0.5"}, how: "fwd=bypass;detail=stream-asked-for"},
-		"last event":          {header: []string{"Last-Event-ID", "7"}, how: "fwd=bypass;detail=stream-asked-for"},
-		"body":                {change: func(r *http.Request) { r.ContentLength = 3 }, how: "fwd=bypass;detail=request-body"},
-		"chunked body":        {change: func(r *http.Request) { r.TransferEncoding = []string{"chunked"} }, how: "fwd=bypass;detail=request-body"},
-		"post":                {change: func(r *http.Request) { r.Method = http.MethodPost }, how: "fwd=method"},
-		"delete":              {change: func(r *http.Request) { r.Method = http.MethodDelete }, how: "fwd=method"},
-		"lower-case get":      {change: func(r *http.Request) { r.Method = "get" }, how: "fwd=method"},
-		"the program says so": {change: func(r *http.Request) { r.URL.Path, r.RequestURI = "/admin", "/admin" }, how: "fwd=bypass;detail=program"},
-		"no-store":            {header: []string{"Cache-Control", "No-Store"}, how: "fwd=bypass;detail=request-no-store"},
-		"another host":        {header: []string{"Host", "evil.example"}, how: "fwd=bypass;detail=host"},
-		"absolute target":     {change: func(r *http.Request) { r.URL.Host = "evil.example" }, how: "fwd=bypass;detail=path"},
-		"a dot":               {change: at("/a/./b"), how: "fwd=bypass;detail=path"},
-		"two dots":            {change: at("/a/../b"), how: "fwd=bypass;detail=path"},
-		"escaped dots":        {change: at("/a/%2e%2E/b"), how: "fwd=bypass;detail=path"},
-		"dots at the end":     {change: at("/a/.."), how: "fwd=bypass;detail=path"},
-		"two slashes":         {change: at("//a"), how: "fwd=bypass;detail=path"},
-		"slashes in between":  {change: at("/a//b"), how: "fwd=bypass;detail=path"},
-		"dots, slash escaped": {change: at("/a%2f..%2fb"), how: "fwd=bypass;detail=path"},
-		"semicolon":           {change: at("/?a=1;b=2"), how: "fwd=bypass;detail=query"},
-		"bad escape":          {change: at("/?a=%zz"), how: "fwd=bypass;detail=query"},
-		"long query":          {change: at("/?a=" + strings.Repeat("x", 5000)), how: "fwd=bypass;detail=query"},
-		"long key":            {change: at("/" + strings.Repeat("x", 1100)), how: "fwd=bypass;detail=key-too-long"},
+		"upgrade":                      {header: []string{"Connection", "Upgrade", "Upgrade", "websocket"}, how: "fwd=bypass;detail=upgrade"},
+		"event source":                 {header: []string{"Accept", "text/html, text/event-stream;q=0.5"}, how: "fwd=bypass;detail=stream-asked-for"},
+		"last event":                   {header: []string{"Last-Event-ID", "7"}, how: "fwd=bypass;detail=stream-asked-for"},
+		"body":                         {change: func(r *http.Request) { r.ContentLength = 3 }, how: "fwd=bypass;detail=request-body"},
+		"chunked body":                 {change: func(r *http.Request) { r.TransferEncoding = []string{"chunked"} }, how: "fwd=bypass;detail=request-body"},
+		"post":                         {change: func(r *http.Request) { r.Method = http.MethodPost }, how: "fwd=method"},
+		"delete":                       {change: func(r *http.Request) { r.Method = http.MethodDelete }, how: "fwd=method"},
+		"lower-case get":               {change: func(r *http.Request) { r.Method = "get" }, how: "fwd=method"},
+		"the program says so":          {change: func(r *http.Request) { r.URL.Path, r.RequestURI = "/admin", "/admin" }, how: "fwd=bypass;detail=program"},
+		"no-store":                     {header: []string{"Cache-Control", "No-Store"}, how: "fwd=bypass;detail=request-no-store"},
+		"another host":                 {header: []string{"Host", "evil.example"}, how: "fwd=bypass;detail=host"},
+		"another host in the target":   {change: func(r *http.Request) { r.URL.Host = "evil.example" }, how: "fwd=bypass;detail=path"},
+		"another scheme in the target": {change: func(r *http.Request) { r.URL.Scheme, r.URL.Host = "https", "example.com" }, how: "fwd=bypass;detail=path"},
+		"a host in the line":           {change: func(r *http.Request) { r.RequestURI = "http://evil.example/" }, how: "fwd=bypass;detail=path"},
+		"a user in the target":         {change: func(r *http.Request) { r.URL.Scheme, r.URL.Host, r.URL.User = "http", "example.com", url.User("u") }, how: "fwd=bypass;detail=path"},
+		"a dot":                        {change: at("/a/./b"), how: "fwd=bypass;detail=path"},
+		"two dots":                     {change: at("/a/../b"), how: "fwd=bypass;detail=path"},
+		"escaped dots":                 {change: at("/a/%2e%2E/b"), how: "fwd=bypass;detail=path"},
+		"dots at the end":              {change: at("/a/.."), how: "fwd=bypass;detail=path"},
+		"two slashes":                  {change: at("//a"), how: "fwd=bypass;detail=path"},
+		"slashes in between":           {change: at("/a//b"), how: "fwd=bypass;detail=path"},
+		"dots, slash escaped":          {change: at("/a%2f..%2fb"), how: "fwd=bypass;detail=path"},
+		"semicolon":                    {change: at("/list?a=1;b=2"), how: "fwd=bypass;detail=query"},
+		"bad escape":                   {change: at("/list?a=%zz"), how: "fwd=bypass;detail=query"},
+		"long query":                   {change: at("/?a=" + strings.Repeat("x", 5000)), how: "fwd=bypass;detail=query"},
+		"long key":                     {change: at("/" + strings.Repeat("x", 1100)), how: "fwd=bypass;detail=key-too-long"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +191,7 @@ func TestNeverAsked(t *testing.T) {
 				Credentials: []string{"x-api-key"},
 				Bypass:      func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/admin") },
 				Hosts:       []string{"example.com"},
+				Query:       func(path string) ([]string, bool) { return []string{"a", "b"}, path == "/list" },
 			})
 			for range 2 {
 				for _, who := range []string{"alice", "bob"} {

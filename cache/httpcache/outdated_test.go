@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -61,9 +62,10 @@ func TestRefusedResponseEndsTheOldPage(t *testing.T) {
 // A request that bypasses the cache ends no page, whatever its response says.
 func TestBypassEndsNoPage(t *testing.T) {
 	page, gone := []string{"Cache-Control", "max-age=10, stale-while-revalidate=86400"}, []string{":status", "404"}
-	asks := []visit{{method: "HEAD"}, {header: []string{"Range", "bytes=0-1"}}, {header: []string{"Cache-Control", "no-store"}}, {header: []string{"If-Match", `"b"`}}}
-	credentials := []visit{{header: []string{"Cookie", "a=b"}}, {header: []string{"Authorization", "x"}}} // a Transport does not pass them by
-	for on, asks := range map[*side][]visit{&sharedSide: asks, &handlerSide: append(asks, credentials...)} {
+	asks := []visit{{header: []string{"Cache-Control", "no-store"}}, {method: "HEAD", header: []string{"Cache-Control", "no-store"}}}
+	match := []visit{{header: []string{"If-Match", `"b"`}}}                                               // a Transport passes it on
+	credentials := []visit{{header: []string{"Cookie", "a=b"}}, {header: []string{"Authorization", "x"}}} // a Handler passes them on
+	for on, asks := range map[*side][]visit{&sharedSide: slices.Concat(asks, match), &handlerSide: slices.Concat(asks, credentials)} {
 		s := script{name: "bypass", on: []side{*on}, origin: [][]string{page}, visits: []visit{{asked: 1}}}
 		for i, v := range asks {
 			v.asked, v.status = i+2, 404

@@ -37,14 +37,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !c.cfg.Off {
 			line = c.k.Lines.Passed(why)
 		}
-		c.past(next, w, r, line)
+		c.past(next, w, r, line, nil)
 	case c.cfg.Off:
 		c.k.Stats.Bypass(reason.Off)
 		c.handling(next, w, r, t).alone(w, r, "")
 	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Saw.Any(rules.SawRange|rules.SawIfMatch):
-		if !c.fromStore(w, r, &t, true) {
-			c.handling(next, w, r, t).asItIs(w, r)
-		}
+		c.partly(next, w, r, t)
 	default:
 		now := c.k.Now().UnixMilli()
 		x := c.reading(r, &t)
@@ -55,6 +53,32 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		c.through(next, w, r, t, x.Variant, ok)
 	}
+}
+
+// partly answers a client whose request must not store a page, or asks for a part of one. A fresh page answers it. So
+// does a stale one that a GET would get.
+func (c *Cache) partly(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) {
+	x := c.reading(r, &t)
+	res, ok := x.Stored(true)
+	p, now := res.Value, c.k.Now().UnixMilli()
+	if ok && !res.Stale {
+		c.served(w, r, &x, res, &t, now)
+		return
+	}
+	y := c.handling(next, w, r, t)
+	if !t.Wants.NoStore && !t.Wants.OnlyIfCached { // with no-store any client could end a fresh page by a HEAD
+		if !ok {
+			p = x.Old()
+		}
+		if p != nil && p.StandsIn(now) {
+			c.through(next, w, r, t, x.Variant, true)
+			return
+		}
+		if y.Variant = x.Variant; r.Method == http.MethodHead {
+			y.stored = p
+		}
+	}
+	y.asItIs(w, r)
 }
 
 // asItIs answers a client whose request must not store a page or render for everybody, and for which no
@@ -75,10 +99,10 @@ func (x *handling) asItIs(w http.ResponseWriter, r *http.Request) {
 	x.forItself(w, r, why)
 }
 
-// fromStore answers from a stored page, if one does. With fresh set, it must be fresh. It refreshes nothing.
-func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target, fresh bool) bool {
+// fromStore answers from a stored page, if one does. It refreshes nothing.
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target) bool {
 	x := c.reading(r, t)
-	res, ok := x.Stored(fresh)
+	res, ok := x.Stored(false)
 	if ok {
 		c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
 	}
@@ -134,7 +158,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	c := x.c
 	if c.k.Memory.Has(x.At(), c.k.Now) {
-		if !c.fromStore(w, r, &x.t, false) {
+		if !c.fromStore(w, r, &x.t) {
 			x.forItself(w, r, reason.Memory)
 		}
 		return nil

@@ -107,7 +107,7 @@ func TestPoisoning(t *testing.T) {
 			fmt.Fprint(w, r.Header.Get(name))
 		}
 		fmt.Fprint(w, r.URL.RawQuery, r.RequestURI)
-	}), httpcache.Config{})
+	}), httpcache.Config{Tracking: httpcache.Tracking})
 	for i, name := range poison {
 		if a := s.get(t, fmt.Sprintf("/%d?a=1", i), name, "evil"); strings.Contains(a.body, "evil") {
 			t.Errorf("%s: %v", name, a)

@@ -90,9 +90,10 @@ func spelling(cc string) http.HandlerFunc {
 // whose request it answers, with the parameters that are not in the key. It is asked once, also if the
 // response is not stored. A response that shows such a parameter is its client's own.
 func TestSpellings(t *testing.T) {
+	cfg := httpcache.Config{Query: func(string) ([]string, bool) { return []string{"a", "b", "c", "q", "wsdl"}, true }}
 	for name, c := range map[string]struct {
 		a, b  []string            // target, then header
-		outer func(*http.Request) // changes the first request
+		outer func(*http.Request) // changes the request
 		want  string
 		other string // what the other client gets, if it is not the same
 	}{
@@ -108,7 +109,13 @@ func TestSpellings(t *testing.T) {
 			[]string{"/x?b&utm%5fsource=evil&a=%20"}, []string{"/x?a=+&b="}, nil,
 			"example.com /x?b&utm%5fsource=evil&a=%20 /x?b&utm%5fsource=evil&a=%20  false", "example.com /x?b&a=%20 /x?b&a=%20  false",
 		},
-		"escaped path": {[]string{"/a|b?c=1"}, []string{"/a%7Cb?c=1"}, nil, "example.com /a|b?c=1 /a%7Cb?c=1 /a|b false", ""},
+		"escaped path":                       {[]string{"/a%7e?c=1"}, []string{"/a~?c=1"}, nil, "example.com /a%7e?c=1 /a%7e?c=1 /a%7e false", ""},
+		"a path that is not escaped":         {[]string{"/a|b?c=1"}, []string{"/a%7Cb?c=1"}, nil, "example.com /a%7Cb?c=1 /a%7Cb?c=1  false", ""},
+		"a backslash":                        {[]string{"/\\"}, []string{"/%5C"}, nil, "example.com /%5C /%5C  false", ""},
+		"markup":                             {[]string{`/"><b>`}, []string{"/%22%3E%3Cb%3E"}, nil, "example.com /%22%3E%3Cb%3E /%22%3E%3Cb%3E  false", ""},
+		"a slash beside what no path has":    {[]string{"/|%2Fb"}, []string{"/%7C/b"}, nil, "example.com /%7C/b /%7C/b  false", ""},
+		"a path cut off by an outer handler": {[]string{"/|/x"}, []string{"/%7C/x"}, func(r *http.Request) { r.URL.Path, r.URL.RawPath = "/x", "" }, "example.com /%7C/x /x  false", ""},
+		"a whole URL":                        {[]string{"http://example.com/x?c=1"}, []string{"/x?c=1"}, nil, "example.com /x?c=1 /x?c=1  false", ""},
 		"query that was cut off": {
 			[]string{"/x?evil=1"}, []string{"/x"}, func(r *http.Request) { r.URL.RawQuery = "" }, "example.com /x /x  false", "",
 		},
@@ -116,15 +123,15 @@ func TestSpellings(t *testing.T) {
 			[]string{"/x?b=1"}, []string{"/x?b=1"}, func(r *http.Request) { r.RequestURI = "" }, "example.com /x?b=1 /x?b=1  false", "",
 		},
 	} {
-		first := func() *http.Request {
-			r := request(t, http.MethodGet, c.a[0], c.a[1:]...)
+		of := func(client []string) *http.Request {
+			r := request(t, http.MethodGet, client[0], client[1:]...)
 			if c.outer != nil {
 				c.outer(r)
 			}
 			return r
 		}
-		s := proxied(t, spelling("max-age=60"), httpcache.Config{})
-		a, b := do(s, first()), s.get(t, c.b[0], c.b[1:]...)
+		s := proxied(t, spelling("max-age=60"), cfg)
+		a, b := do(s, of(c.a)), do(s, of(c.b))
 		if a.body != c.want || b.body != cmp.Or(c.other, c.want) || !b.hit() {
 			t.Errorf("%s: %v, then %v, want %q", name, a, b, c.want)
 		}
@@ -132,8 +139,8 @@ func TestSpellings(t *testing.T) {
 		s = proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked++
 			spelling("private")(w, r)
-		}), httpcache.Config{})
-		if a := do(s, first()); a.body != c.want || asked != 1 {
+		}), cfg)
+		if a := do(s, of(c.a)); a.body != c.want || asked != 1 {
 			t.Errorf("%s: not stored: %v, asked %d times", name, a, asked)
 		}
 	}

@@ -39,6 +39,10 @@ import (
 //	a body that is too long holds nothing                     TestLongBodyHoldsNothing
 //	"stored" is said of what is stored                        TestStoredMeansStored
 //	no response has the last 0 bytes                          TestNoLastBytes
+//	a response is of one URI                                  TestURIs
+//	the host is in every key                                  TestVaryOnTheHost
+//	a part of a stale page is served as the page is           TestPartsOfStalePages
+//	a HEAD of another page ends the stored one                TestHeadOfAnotherPage
 
 // handled sends requests to a handler, as a client and a server do: a flushed response arrives as it is
 // written, another one when it is whole. http.ErrAbortHandler breaks the connection. Another panic reaches the
@@ -165,7 +169,7 @@ func (w *wire) Flush() {
 	}
 }
 
-// end ends a response. One that was not flushed gets its length.
+// end ends a response. One that was not flushed gets its length, but for a HEAD whose handler wrote nothing.
 func (w *wire) end() {
 	w.WriteHeader(http.StatusOK)
 	if w.sent {
@@ -173,10 +177,11 @@ func (w *wire) end() {
 		return
 	}
 	body := w.buf.Len()
-	if w.resp.Request.Method == http.MethodHead {
+	head := w.resp.Request.Method == http.MethodHead
+	if head {
 		w.buf.Reset()
 	}
-	if _, said := w.resp.Header["Content-Length"]; !said && w.resp.StatusCode != http.StatusNotModified {
+	if _, said := w.resp.Header["Content-Length"]; !said && w.resp.StatusCode != http.StatusNotModified && (!head || body > 0) {
 		w.resp.ContentLength = int64(body)
 		w.resp.Header.Set("Content-Length", strconv.Itoa(body))
 	}

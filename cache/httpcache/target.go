@@ -25,16 +25,12 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 	if t.Host = strings.ToLower(r.Host); !c.serves(t.Host) {
 		return t, reason.Host
 	}
-	if !t.Locate(r) {
+	if t.Secure = c.secure(r); !t.Locate(r) {
 		return t, reason.Path
 	}
-	if r.URL.RawQuery != "" {
-		var ok bool
-		if t.Query, ok = address.Normalize(r.URL.RawQuery, c.cfg.keeps(t.Path)); !ok {
-			return t, reason.Query
-		}
+	if !c.cfg.query(r.URL, &t) {
+		return t, reason.Query
 	}
-	t.Secure = c.secure(r)
 	for i, rule := range c.cfg.Vary {
 		if rule.On != nil && !rule.On(t.Path) {
 			continue
@@ -118,8 +114,16 @@ func (c *Cache) hasCredentials(r *http.Request, saw rules.Seen) bool {
 }
 
 func (c *Cache) serves(host string) bool {
-	if len(c.cfg.Hosts) > 0 {
-		return slices.Contains(c.cfg.Hosts, host)
+	if len(c.cfg.Hosts) == 0 {
+		return address.IsHost(host)
 	}
-	return address.IsHost(host)
+	if slices.Contains(c.cfg.Hosts, host) {
+		return true
+	}
+	name := address.Name(host)
+	if i := slices.IndexFunc(c.cfg.Hosts, func(h string) bool { return address.Name(h) == name }); i >= 0 && !c.oddPort.Swap(true) {
+		c.cfg.Logger.Warn("httpcache: requests bypass the cache because Hosts lists their host without their port; add it as the header Host has it",
+			"host", host, "listed", c.cfg.Hosts[i])
+	}
+	return false
 }

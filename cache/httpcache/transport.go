@@ -87,12 +87,24 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		res, found = x.Stored(w.MaxStale < 0)
 	}
 	now, p := t.k.Now().UnixMilli(), res.Value
-	expired := found && res.Stale && now < p.Made+p.Fresh // by Tiers.Expire, not by its own lifetime
 	switch {
-	case found && !expired && w.Accepts(t.k.Life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
+	case found:
+	case why == reason.None, w.NoStore, w.OnlyIfCached:
+		p = nil
+	default:
+		p = x.Old()
+	}
+	expired := found && res.Stale && now < p.Made+p.Fresh // by Tiers.Expire, not by its own lifetime
+	answers := p != nil && (why != reason.Range || p.Status == http.StatusOK)
+	switch {
+	case found && answers && !expired && w.Accepts(t.k.Life(p, now), now):
 		line, old := x.Hit(p, false, now)
 		return t.respond(r, &x, p, line, old), nil
-	case why != reason.None:
+	case why == reason.None:
+	case answers && !w.NoStore && !w.Restricts() && !w.OnlyIfCached && p.StandsIn(now): // as of a GET
+	case p != nil && why == reason.Head:
+		return t.head(r, &x, p)
+	default:
 		return t.alone(r, w, why)
 	}
 	limited := w.Restricts() || w.MaxStale >= 0 && found && now < p.InsteadUntil() // it could be served stale
@@ -100,7 +112,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // notStored returns the reason why the response to a request is not stored, or none. A stored page may
-// answer such a request. Otherwise Base does, and the request goes on unchanged.
+// answer such a request, or a stale one that a GET would get. Otherwise Base does, and the request goes on unchanged.
 func notStored(r *http.Request, saw rules.Seen, w rules.Request) reason.Reason {
 	switch {
 	case r.Method == http.MethodHead:

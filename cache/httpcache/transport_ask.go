@@ -103,6 +103,16 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page.Pag
 	return resp
 }
 
+// head lets Base answer a HEAD that the stored page p does not answer.
+func (t *Transport) head(r *http.Request, x *exchange.Reading, p *page.Page) (*http.Response, error) {
+	sent := t.k.Now()
+	resp, err := t.alone(r, x.Wants, reason.Head)
+	if err == nil && resp != nil {
+		x.Headed(p, resp.StatusCode, resp.Header, sent)
+	}
+	return resp, err
+}
+
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (t *Transport) notHere(r *http.Request) *http.Response {
 	t.k.Stats.Bypass(reason.Only)

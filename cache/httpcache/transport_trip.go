@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/twofold-go/twofold/cache"
@@ -13,6 +15,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
@@ -37,6 +40,9 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 	x.Client.Ctx, x.leave = context.WithCancel(x.Ctx)
 	x.Newer = fresh // a stale page is not enough
 	x.req = r.Clone(r.Context())
+	if r.Method == http.MethodHead || way.Saw.Any(rules.SawRange|rules.SawIfNoneMatch) {
+		x.Client.Writer = nil // it gets a part of the page, when that is whole
+	}
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.req.Cancel = nil //nolint:staticcheck // the Timeout of our caller's http.Client must not end it for others
 	if x.req.Header == nil {
@@ -118,6 +124,7 @@ func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
 	n.Own = true
 	r := x.req.WithContext(n.Ctx)
 	r.Header = x.req.Header.Clone()
+	maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return slices.Contains(conditions, http.CanonicalHeaderKey(name)) })
 	return r
 }
 

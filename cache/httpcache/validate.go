@@ -44,11 +44,8 @@ func (c *Config) defaults() error {
 	c.Hosts = slices.Clone(c.Hosts)
 	for i, h := range c.Hosts {
 		if !address.IsHost(h) || h == "" {
-			bad("field Hosts: entry %d of %d bytes is not a host in lower case", i, len(h))
+			bad("field Hosts: entry %d, %.100q, is not a host in lower case; want the value of the header Host, such as example.com:8080", i, h)
 		}
-	}
-	if c.Tracking == nil {
-		c.Tracking = Tracking
 	}
 	c.headers(bad)
 	c.encodings(bad)
@@ -94,7 +91,7 @@ func canonicalNames(field string, names []string, bad func(format string, args .
 	all := make([]string, len(names))
 	for i, n := range names {
 		if !rules.IsToken(n) {
-			bad("field %s: entry %d is not a header's name", field, i)
+			bad("field %s: entry %d, %.100q, is not a header's name", field, i, n)
 		}
 		all[i] = http.CanonicalHeaderKey(n)
 	}
@@ -113,9 +110,11 @@ func (c *Config) headers(bad func(format string, args ...any)) {
 		name := http.CanonicalHeaderKey(v.Header)
 		switch {
 		case !rules.IsToken(v.Header):
-			bad("field Vary: the header of entry %d is not a header's name", i)
+			bad("field Vary: the header of entry %d, %.100q, is not a header's name", i, v.Header)
 		case slices.Contains(c.Credentials, name):
 			bad("field Vary: %s identifies the client and must not be in a key; leave it out", name)
+		case name == "Host":
+			bad("field Vary: Host is in every key; leave it out")
 		case rules.UnsafeToVary(name):
 			bad("field Vary: %s says how a response is sent, not what is in it; leave it out", name)
 		case slices.Contains(seen, name):

@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -41,6 +42,28 @@ func TestEncodedWithoutVary(t *testing.T) {
 		}
 		if a := get("Accept-Encoding", "gzip"); !a.hit() {
 			t.Errorf("the encoded response is not stored: %v", a)
+		}
+	})
+}
+
+// A response that varies on Host is stored, because the host is in its key.
+func TestVaryOnTheHost(t *testing.T) {
+	origin := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Vary", "host, Accept")
+			fmt.Fprint(w, r.Host, r.Header["Accept"])
+		})
+	}
+	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
+		for i := range 2 {
+			for _, host := range []string{"a.example", "b.example"} {
+				for _, accept := range []string{"a", "b"} {
+					if a := get("Host", host, "Accept", accept); a.body != host+"["+accept+"]" || a.hit() != (i == 1) {
+						t.Errorf("%s, %s: %v", host, accept, a)
+					}
+				}
+			}
 		}
 	})
 }
@@ -144,9 +167,28 @@ func TestUnkeyedParameters(t *testing.T) {
 		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=60")
 			fmt.Fprintf(w, "from %s!", c.shown(r))
-		}), httpcache.Config{})
+		}), httpcache.Config{Tracking: httpcache.Tracking})
 		own, other := s.get(t, "/?"+c.query), s.get(t, "/")
 		if own.body != "from "+c.own+"!" || other.body != "from !" || !other.hit() {
+			t.Errorf("%s: %v, and another client gets %v", name, own, other)
+		}
+	}
+}
+
+// Only these forms of a dropped parameter are looked for. The page that has another form is stored for all: a program
+// drops what its handler does not read.
+func TestOtherFormsOfParameters(t *testing.T) {
+	for name, shown := range map[string]func(value string) string{
+		"base64":           func(v string) string { return base64.StdEncoding.EncodeToString([]byte(v)) },
+		"that it is there": func(v string) string { return fmt.Sprint(v != "") },
+		"a short value":    func(v string) string { return v[:min(2, len(v))] },
+	} {
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, shown(r.URL.Query().Get("utm_source")))
+		}), httpcache.Config{Tracking: httpcache.Tracking})
+		own, other := s.get(t, "/?utm_source=moscow"), s.get(t, "/")
+		if own.body != shown("moscow") || other.body != own.body || !other.hit() {
 			t.Errorf("%s: %v, and another client gets %v", name, own, other)
 		}
 	}
@@ -168,7 +210,7 @@ func TestConfirmedWithUnkeyedParameter(t *testing.T) {
 				return
 			}
 			fmt.Fprint(w, "page of a spring")
-		}), httpcache.Config{})
+		}), httpcache.Config{Tracking: httpcache.Tracking})
 		for i, visit := range []struct {
 			target, link string
 			asked        int
@@ -207,7 +249,7 @@ func TestManyUnkeyedWords(t *testing.T) {
 			asked++
 			w.Header().Set("Cache-Control", "max-age=60")
 			fmt.Fprint(w, strings.Repeat("z", 64<<10))
-		}), httpcache.Config{})
+		}), httpcache.Config{Tracking: httpcache.Tracking})
 		own, other := s.get(t, "/?"+query), s.get(t, "/")
 		if len(own.body) != 64<<10 || !other.hit() || asked != want {
 			t.Errorf("%.20s: asked %d times, want %d; %s, then %s", query, asked, want, own.how(), other.how())

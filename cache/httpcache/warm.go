@@ -125,6 +125,6 @@ func (c *Cache) Request(ctx context.Context, target string, header http.Header) 
 	} else if u.Path == "" {
 		u.Path = "/" // as every client sends it (RFC 9110 §4.2.3)
 	}
-	r.URL = &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	r.URL = &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, ForceQuery: u.ForceQuery}
 	return r, nil
 }

@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -121,12 +122,12 @@ func TestConfig(t *testing.T) {
 		Statuses:    []int{200, 206, 500, 99},
 		Hosts:       []string{"Example.com", ""},
 		Credentials: []string{"a b"},
-		Vary:        []httpcache.VaryRule{{Header: "Cookie"}, {Header: "x y"}, {Header: "accept"}, {Header: "Accept"}, {Header: "Range"}, {Header: "Accept-Encoding"}},
+		Vary:        []httpcache.VaryRule{{Header: "Cookie"}, {Header: "x y"}, {Header: "accept"}, {Header: "Accept"}, {Header: "Range"}, {Header: "host"}, {Header: "Accept-Encoding"}},
 		Encodings:   []httpcache.Encoding{httpcache.Gzip(10), {}, httpcache.Zstd(-1), httpcache.Zstd(0), httpcache.Gzip(9)},
 	})
 	for _, want := range []string{
 		"Tiers is nil", "MaxBody of -1", "Statuses has 206", "Statuses has 500", "Statuses has 99",
-		"Hosts: entry 0", "Hosts: entry 1", "Credentials: entry 0", "Vary: Cookie", "Vary: the header of entry 1", "Vary has Accept twice", "Vary: Range",
+		`Hosts: entry 0, "Example.com", is not a host`, `Hosts: entry 1, "",`, `Credentials: entry 0, "a b",`, "Vary: Cookie", `Vary: the header of entry 1, "x y",`, "Vary: Host is in every key", "Vary has Accept twice", "Vary: Range",
 		"Encodings: level 10 of entry 0 is not one of gzip", "Encodings: entry 1 is zero", "Encodings: level -1 of entry 2 is not one of zstd",
 		"Encodings has zstd twice", "Encodings has gzip twice", "Vary has Accept-Encoding",
 	} {
@@ -148,6 +149,33 @@ func TestConfig(t *testing.T) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 		if _, err := httpcache.New(cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A list of hosts that lacks a port is logged when such a request bypasses the cache, once. So is one with another
+// port, and not a host that is not listed at all.
+func TestPortOfHosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		hosts []string
+		host  string
+		want  int
+	}{
+		"no port":      {[]string{"other.example", "example.com"}, "Example.com:8080", 1},
+		"another port": {[]string{"example.com:80"}, "example.com:8080", 1},
+		"a port":       {[]string{"example.com:80"}, "example.com", 1},
+		"an address":   {[]string{"[::1]"}, "[::1]:8080", 1},
+		"another host": {[]string{"example.com"}, "example.org:8080", 0},
+		"its number":   {[]string{"10.0.0.1"}, "10.0.0.2", 0},
+		"listed":       {[]string{"example.com:8080"}, "example.com:8080", 0},
+	} {
+		var out bytes.Buffer
+		s := serve(t, http.NotFound, httpcache.Config{Hosts: c.hosts, Logger: slog.New(slog.NewTextHandler(&out, nil))})
+		for range 3 {
+			s.get(t, "/", "Host", c.host)
+		}
+		if n := strings.Count(out.String(), "without their port"); n != c.want || n > 0 && !strings.Contains(out.String(), "listed="+c.hosts[len(c.hosts)-1]) {
+			t.Errorf("%s: %s", name, out.String())
 		}
 	}
 }

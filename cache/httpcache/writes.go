@@ -14,14 +14,14 @@ import (
 
 // past lets the handler answer a request that bypasses the cache. The answer gets the line of
 // Cache-Status, if it is not empty. A successful write invalidates what it has changed before the
-// client gets the answer.
-func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, line string) {
+// client gets the answer. If sees is not nil, it is called with that answer before, too.
+func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, line string, sees func(status int, h http.Header)) {
 	writes := !rules.Safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
 	if !writes && line == "" {
 		next.ServeHTTP(w, r)
 		return
 	}
-	f := &finalWriter{ResponseWriter: w, line: line}
+	f := &finalWriter{ResponseWriter: w, line: line, before: sees}
 	if writes {
 		// Read r now: the handler may change it.
 		wr := exchange.Write{Ctx: context.WithoutCancel(r.Context()), Host: r.Host, Path: r.URL.Path, Line: r.RequestURI}

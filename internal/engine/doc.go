@@ -37,7 +37,7 @@
 //
 // A load races an invalidation. The mark is captured before the loader is called (party.attempt). If a
 // fence that covers the value has come since, the load was overtaken: it is repeated while a caller
-// waits, and its value is stored nowhere (flight.conclude, run.settle). In the remote tier the
+// waits, and its value is stored nowhere (flight.conclude, run.keepOrDrop). In the remote tier the
 // invalidation has removed the claim, so the fill fails, and this process keeps nothing either
 // (run.filled). Between the two, put checks the fences again under the lock (store.Job.PutLocked).
 //

@@ -51,7 +51,7 @@ func (p *party) load() {
 	}
 	for i := range p.runs {
 		p.runs[i].span = l.span
-		p.runs[i].settle(p, &as[i], late)
+		p.runs[i].keepOrDrop(p, &as[i], late)
 	}
 }
 

@@ -27,8 +27,8 @@ import (
 //	  │             │          └─ refused without ──► WAIT, or CLAIM by force
 //	  │             └─► LOAD   without a claim: no remote tier, or it was cut off; Off;
 //	  │                        or another process's load stored nothing
-//	  │             LOAD ──► settle ──► FILL ─┬─► END
-//	  └───────────────────────────────────────┘  overtaken by an invalidation; a caller waits
+//	  │             LOAD ──► keep or drop ──► FILL ─┬─► END
+//	  └─────────────────────────────────────────────┘  overtaken by an invalidation; a caller waits
 //
 //	event                who ends the flight, and with what    what the party does then
 //	an answer            the party, once it is stored          nothing

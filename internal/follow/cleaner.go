@@ -116,15 +116,15 @@ func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time)
 		cells = append(cells, o.cells...)
 	}
 	err := w.removeCells(ctx, cells, until)
-	failed, told := failedOf(err)
-	if err != nil && !told && len(orders) > 1 {
+	failed, named := failedOf(err)
+	if err != nil && !named && len(orders) > 1 {
 		for _, o := range orders {
 			w.remove(ctx, []*order{o}, until)
 		}
 		return
 	}
 	for _, o := range orders {
-		if err == nil || told {
+		if err == nil || named {
 			o.cells = slices.DeleteFunc(o.cells, func(k string) bool { return !failed[k] })
 		}
 	}
@@ -156,7 +156,7 @@ func (w *Follower) removeCells(ctx context.Context, cells []string, until time.T
 
 // failedOf returns the keys that an error of Remove names. It reports false if the error names
 // none.
-func failedOf(err error) (keys map[string]bool, told bool) {
+func failedOf(err error) (keys map[string]bool, named bool) {
 	var partial interface {
 		error
 		FailedKeys() []string

@@ -56,7 +56,7 @@ type Follower struct {
 	dirty   []*order      // orders that are written but whose cells are not all removed
 	crowded bool          // an order of everything is under way
 	waits   list.List     // the pending orders, oldest first
-	told    int64         // time of the last log line about pending invalidations, plus 1; 0: they are over
+	logged  int64         // time of the last log line about pending invalidations, plus 1; 0: they are over
 	lastErr error         // the log's error in the last round; nil: it answered
 	took    time.Duration // duration of the last round that did not fail
 	retry   backoff

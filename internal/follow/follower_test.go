@@ -190,6 +190,21 @@ func TestLeaseLives(t *testing.T) {
 	})
 }
 
+// Before the log has answered once, no lease has run out.
+func TestNoLeaseYet(t *testing.T) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
+		faulty := logtest.NewFaulty(log)
+		faulty.Fail(errDown)
+		p := newPeer(t, faulty, follow.Config{})
+		advance(3 * bound)
+		p.wantSaid(t, 1, "the log has not answered yet")
+		p.wantSaid(t, 0, "the lease has run out")
+		faulty.Heal()
+		advance(3 * bound)
+		p.wantSaid(t, 1, "the lease is good again")
+	})
+}
+
 // Only Sync extends the lease: a process that receives every record by its tail, but cannot sync,
 // stops serving.
 func TestTailDoesNotExtendTheLease(t *testing.T) {

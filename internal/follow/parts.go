@@ -82,8 +82,8 @@ func (f *failures) add(o *order, err error) {
 	}
 	f.first = cmp.Or(f.first, err)
 	keys := o.req.Keys()
-	if named, told := failedOf(err); told {
-		keys = slices.DeleteFunc(keys, func(k string) bool { return !named[k] })
+	if failed, known := failedOf(err); known {
+		keys = slices.DeleteFunc(keys, func(k string) bool { return !failed[k] })
 	} else {
 		f.others = f.others || len(keys) < len(o.req.Scopes)
 	}

@@ -215,12 +215,12 @@ const tellEvery = time.Minute
 func (w *Follower) tell(why error) {
 	n, now := w.pending.Load(), w.now()+1
 	switch {
-	case n > 0 && why != nil && (w.told == 0 || now-w.told >= int64(tellEvery)):
-		w.told = now
+	case n > 0 && why != nil && (w.logged == 0 || now-w.logged >= int64(tellEvery)):
+		w.logged = now
 		w.cfg.Logger.Warn("invalidate: invalidations wait for the log or the remote tier; they are applied in this process and retried until they succeed",
 			"scopes", n, "age", w.age(), "error", why)
-	case n == 0 && w.told != 0:
-		w.told = 0
+	case n == 0 && w.logged != 0:
+		w.logged = 0
 		w.cfg.Logger.Info("invalidate: the waiting invalidations have succeeded")
 	}
 }

@@ -80,6 +80,7 @@ type Core struct {
 	Seen      *measure.Telemetry
 	All       *measure.Counters // for counts without a namespace
 	panicked  sync.Once         // the first panic of a hook was logged
+	stuck     sync.Once         // a hook that does not return was logged
 	noLog     sync.Once         // see warnOfNoLog
 	epoch     atomic.Pointer[epochSeen]
 

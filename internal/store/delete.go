@@ -24,17 +24,17 @@ func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope,
 	}
 	r.Removed = v.Far == nil && len(r.Keys()) == len(jobs) // there are no cells
 	err = v.Core.request(ctx, v.Policy().RemoteTimeout, r)
-	told, of := 0, FailedKeys(err)
+	named, of := 0, FailedKeys(err)
 	for i, j := range jobs {
 		if of(j.FullKey()) {
 			failed(i, j.Fail(err))
-			told++
+			named++
 		} else {
 			j.Core.Local.Delete(j.Addr) // only to give the memory back
 		}
 	}
 	part, ok := errors.AsType[*follow.PartError](err)
-	if others := ok && part.Others && told < len(jobs); told > 0 && !others {
+	if others := ok && part.Others && named < len(jobs); named > 0 && !others {
 		return nil
 	}
 	return err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fault"
@@ -40,6 +42,43 @@ func (t *Core) follow() {
 		t.CellNames = cfg.Names
 	}
 	t.settleBeforeForgetting()
+}
+
+// followed are the logs that Tiers of this process follow and will close. Two Tiers on one of them would work until one closes.
+var followed sync.Map
+
+var errFollowed = errors.New("other Tiers of this process follow this log, and their Close would close it: make a log for each Tiers")
+
+// takeLog takes a log for these Tiers. A log that Close does not close may be shared, such as one in memory.
+func takeLog(log invalidate.Log) error {
+	if closes(log) {
+		if _, taken := followed.LoadOrStore(log, true); taken {
+			return errFollowed
+		}
+	}
+	return nil
+}
+
+// closes reports whether Close of the Tiers closes the log itself, not only wrappers around it. One whose value cannot be
+// compared is left out.
+func closes(log invalidate.Log) bool {
+	if log == nil || !reflect.ValueOf(log).Comparable() {
+		return false
+	}
+	for {
+		w, wraps := log.(interface{ Unwrap() invalidate.Log })
+		if !wraps {
+			_, ok := log.(io.Closer)
+			return ok
+		}
+		log = w.Unwrap()
+	}
+}
+
+func leaveLog(log invalidate.Log) {
+	if closes(log) {
+		followed.Delete(log)
+	}
 }
 
 // Ready waits until this process knows what the log knows. Without a log it does not wait.
@@ -111,6 +150,7 @@ func (t *Core) unfollow(ctx context.Context) error {
 	if t.Follower == nil {
 		return nil
 	}
+	defer leaveLog(t.Config.Log)
 	err := t.Follower.Close(ctx)
 	if c, ok := unwrap.As[io.Closer](t.Config.Log); ok {
 		err = errors.Join(err, c.Close())

@@ -2,6 +2,7 @@ package store
 
 import (
 	"runtime/debug"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -13,7 +14,7 @@ func (t *Core) stored(e *entry.Entry) {
 	if t.Config.OnStored == nil {
 		return
 	}
-	defer t.Survive("OnStored")
+	defer t.guardHook("OnStored")()
 	t.Config.OnStored(e)
 }
 
@@ -31,16 +32,41 @@ func (t *Core) evicted(e any, cost int64, reason tier.EvictReason) {
 	if t.Config.OnRemoved == nil {
 		return
 	}
-	defer t.Survive("OnRemoved")
+	defer t.guardHook("OnRemoved")()
 	t.Config.OnRemoved(n, reason)
+}
+
+// hookPatience is how long a hook may run before a line says that it does not return.
+const hookPatience = 10 * time.Second
+
+// guardHook watches a hook that runs with locks held, until the returned function. A hook that calls the cache waits for those
+// locks for ever.
+func (t *Core) guardHook(hook string) (end func()) {
+	timer := time.AfterFunc(hookPatience, func() {
+		t.stuck.Do(func() {
+			t.Log.Error("cache: a hook has not returned, and calls of the cache wait for it: it must not call the cache; give its work to another goroutine",
+				"hook", hook, "after", hookPatience)
+		})
+	})
+	return func() {
+		timer.Stop()
+		if p := recover(); p != nil {
+			t.hookPanicked(hook)
+		}
+	}
 }
 
 // Survive is deferred around a hook. The hook's panic must not reach the call that stored
 // something or made room.
 func (t *Core) Survive(hook string) {
-	if recover() != nil { // the panic's value may be a key
-		t.panicked.Do(func() {
-			t.Log.Error("cache: a hook panicked; further panics of hooks are not logged", "hook", hook, "stack", string(debug.Stack()))
-		})
+	if recover() != nil {
+		t.hookPanicked(hook)
 	}
+}
+
+// hookPanicked logs the first panic, without its value, which may be a key.
+func (t *Core) hookPanicked(hook string) {
+	t.panicked.Do(func() {
+		t.Log.Error("cache: a hook panicked; further panics of hooks are not logged", "hook", hook, "stack", string(debug.Stack()))
+	})
 }

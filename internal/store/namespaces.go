@@ -58,7 +58,7 @@ func (n namespaces) clash(namespace string, u use) error {
 			{"values of schema", old.schema, u.schema},
 		} {
 			if part.old != part.want {
-				a, b := told(part.old), told(part.want)
+				a, b := spell(part.old), spell(part.want)
 				if a == b {
 					b = "another type of that name"
 				}
@@ -78,8 +78,8 @@ func (n namespaces) clash(namespace string, u use) error {
 	return errors.Join(errs...)
 }
 
-// told spells a part of a use for an error text.
-func told(part any) string {
+// spell spells a part of a use for an error text.
+func spell(part any) string {
 	switch p := part.(type) {
 	case reflect.Type:
 		if p.PkgPath() != "" {

@@ -33,11 +33,14 @@ func New(cfg Config) (*Core, error) {
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
 	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
 	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
-	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
+	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 200)
 	cfg.MaxAudits = cmp.Or(cfg.MaxAudits, 10)
 	codecs, seal, err := cfg.validate()
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	if err := takeLog(cfg.Log); err != nil {
+		return nil, fmt.Errorf("cache: open: field Log: %w", err)
 	}
 	cfg.Secret, cfg.PreviousSecret = nil, nil // the seal has what it needs
 	t := &Core{
@@ -52,6 +55,7 @@ func New(cfg Config) (*Core, error) {
 	t.policies.Store(&cfg.Policies)
 	t.Closing, t.closing = context.WithCancel(context.Background())
 	if t.Seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.All, &t.Notable); err != nil {
+		leaveLog(cfg.Log)
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
 	if t.Local == nil {
@@ -78,6 +82,7 @@ func New(cfg Config) (*Core, error) {
 // abandon undoes what Open has begun.
 func (t *Core) abandon() (err error) {
 	if t.Follower != nil {
+		leaveLog(t.Config.Log)
 		err = t.Follower.Close(context.Background()) // no invalidation waits to be sent
 	}
 	if t.Config.Local == nil {

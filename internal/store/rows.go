@@ -35,7 +35,7 @@ func (t *Core) named(keys []string) (more []invalidate.Scope) {
 		}
 		if n := t.used[name]; n != nil && n.hashed && id != "" && len(id) != hashLen {
 			whole = append(whole, text[:last+1])
-			lines = t.missLocked(lines, name, hashedByValue, "namespace", name, "keys", told(n.key))
+			lines = t.missLocked(lines, name, hashedByValue, "namespace", name, "keys", spell(n.key))
 		}
 	}
 	for _, name := range names {

@@ -46,7 +46,7 @@ func TestFull(t *testing.T) {
 	if total, _ := l.Charged(); total < maxBytes-cost-local.Overhead {
 		t.Errorf("a full tier holds %d of %d bytes", total, maxBytes)
 	}
-	config.Agree(t, l)
+	config.CheckAccounts(t, l)
 }
 
 // Budget counts the overhead of each entry, too.

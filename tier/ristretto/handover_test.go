@@ -88,7 +88,7 @@ func TestNewerWinsInEveryPlace(t *testing.T) {
 				if e, _ := l.InMain(h); e != want {
 					t.Errorf("ristretto holds %v, want %v", e, want)
 				}
-				config.Agree(t, l)
+				config.CheckAccounts(t, l)
 				if len(*got) == 0 || (*got)[0].Entry != "old" {
 					t.Errorf("reported %v, want the old entry first", *got)
 				}
@@ -153,7 +153,7 @@ func TestForgetsBeforeOffers(t *testing.T) {
 			t.Errorf("InMain(%d) = %v, %v; want the newer entry", i, e, ok)
 		}
 	}
-	config.Agree(t, l)
+	config.CheckAccounts(t, l)
 }
 
 // TestVerdictOnTheGone checks rule 4. A Set and a Delete come after ristretto's refusals and
@@ -195,7 +195,7 @@ func TestVerdictOnTheGone(t *testing.T) {
 			t.Errorf("entry %d: resident %v, reported %v; want exactly one", i, resident, reasons[i])
 		}
 	}
-	config.Agree(t, l)
+	config.CheckAccounts(t, l)
 }
 
 // TestHitEntriesComeBack: an entry that ristretto drops returns if it was hit since it left the
@@ -233,7 +233,7 @@ func TestHitEntriesComeBack(t *testing.T) {
 			t.Errorf("entry %v left as %v, want evicted or rejected", e.Entry, e.Reason)
 		}
 	}
-	config.Agree(t, l)
+	config.CheckAccounts(t, l)
 }
 
 // TestOverwritesLeaveNothingBehind checks rule 5 for a leak: after overwrites at every stage,

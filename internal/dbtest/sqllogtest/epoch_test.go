@@ -210,7 +210,7 @@ func TestEpochsAreUndone(t *testing.T) {
 				"CREATE TRIGGER undo BEFORE UPDATE ON twofold_meta FOR EACH ROW EXECUTE FUNCTION undo()",
 			},
 			sqllog.SQLite:  {"CREATE TRIGGER undo AFTER UPDATE OF epoch ON twofold_meta BEGIN UPDATE twofold_meta SET key_id = 7; END"},
-			sqllog.MariaDB: {"CREATE TRIGGER undo BEFORE UPDATE ON twofold_meta FOR EACH ROW SET NEW.key_id = 7"},
+			sqllog.MariaDB: {"CREATE TRIGGER undone BEFORE UPDATE ON twofold_meta FOR EACH ROW SET NEW.key_id = 7"},
 		}[r.dialect] {
 			r.exec(t, q)
 		}

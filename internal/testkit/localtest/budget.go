@@ -81,7 +81,7 @@ func (c Config) budget(t *testing.T) {
 				if got, most := highest(), maxBytes*(100+c.Above)/100; got > most {
 					t.Errorf("held %d bytes, want at most %d", got, most)
 				}
-				c.Agree(t, l)
+				c.CheckAccounts(t, l)
 				for i := range uint64(keys) {
 					l.Delete(i)
 				}
@@ -116,8 +116,8 @@ func watch(l Tier) (highest func() int64) {
 	}
 }
 
-// Agree compares the two accounts of a tier at rest: the charge, and the entries that Usage counts.
-func (c Config) Agree(t *testing.T, l Tier) {
+// CheckAccounts compares the two accounts of a tier at rest: the charge, and the entries that Usage counts.
+func (c Config) CheckAccounts(t *testing.T, l Tier) {
 	t.Helper()
 	total, part := l.Charged()
 	bytes, entries := l.Usage()
@@ -141,5 +141,5 @@ func (c Config) smallShards(t *testing.T) {
 			t.Fatalf("Get right after Set(%d) = %v, %v", i, e, ok)
 		}
 	}
-	c.Agree(t, l)
+	c.CheckAccounts(t, l)
 }

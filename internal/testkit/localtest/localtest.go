@@ -230,7 +230,7 @@ func (c Config) model(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			l := c.open(t, tc.maxBytes)
 			Model(t, l, tc.cost, 0)
-			c.Agree(t, l)
+			c.CheckAccounts(t, l)
 		})
 	}
 }
@@ -239,5 +239,5 @@ func (c Config) shared(t *testing.T) {
 	const maxBytes = 64 << 10
 	l := c.open(t, maxBytes)
 	Compete(t, l, maxBytes, 0)
-	c.Agree(t, l)
+	c.CheckAccounts(t, l)
 }

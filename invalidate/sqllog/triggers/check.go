@@ -84,10 +84,12 @@ const postgresOneByOne = "SELECT pg_catalog.pg_advisory_xact_lock(71692234082166
 // withTables calls do with tables that pass their check in the database.
 func withTables(ctx context.Context, op string, db *sql.DB, cfg sqllog.Config, tables []Table, caches []Cache, do func(*sql.Conn, *target, []mapped) error) error {
 	to, all, err := prepare(cfg, tables)
-	if err = errors.Join(err, cacheFaults(all, caches)); err != nil {
-		return err
+	if err == nil {
+		err = cacheFaults(all, caches)
 	}
 	switch {
+	case err != nil:
+		return err
 	case db == nil:
 		return fmt.Errorf("%w: db is nil; pass the log's database", sqllog.ErrConfig)
 	}

@@ -11,10 +11,10 @@
 //		{Tag: "directory", Only: []string{"name"}}, // an UPDATE counts only if it changes the name
 //	}}
 //	tables := []triggers.Table{table}
-//	up, down, err := triggers.SQL(cfg, tables...)                     // the text of a migration
-//	err = triggers.Check(ctx, db, cfg, tables, users)                 // at the start: are they there, enabled, of this text?
-//	go triggers.Watch(ctx, time.Minute, db, cfg, tables, users)       // and later
-//	err = triggers.Install(ctx, db, cfg, tables...)                   // in tests and small tools, in place of a migration
+//	up, down, err := triggers.SQL(cfg, tables...)               // the text of a migration
+//	err = triggers.Check(ctx, db, cfg, tables, users)           // at the start: are they there, enabled, of this text?
+//	go triggers.Watch(ctx, time.Minute, db, cfg, tables, users) // and later
+//	err = triggers.Install(ctx, db, cfg, tables...)             // in tests and small tools, in place of a migration
 //
 // The triggers write rows into the outbox of the log, in the transaction of the statement that fires
 // them. They promise guarantee 13 of package cache for every committed write to the table, by any

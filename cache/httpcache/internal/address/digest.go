@@ -1,6 +1,7 @@
 package address
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"hash/maphash"
@@ -67,10 +68,10 @@ func URLKey(r *http.Request, partition []byte) (id string, ok bool) {
 		b = append(b, "|@="...)
 		b = append(b, u.Host...)
 	}
-	b = appendPath(b, u)
+	b = appendPlain(b, Normal(cmp.Or(u.EscapedPath(), "/")))
 	if u.RawQuery != "" || u.ForceQuery {
 		b = append(b, '?')
-		b = AppendDigest(b, u.RawQuery)
+		b = AppendDigest(b, Normal(u.RawQuery))
 	}
 	if slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f }) {
 		return "", false

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// Readable writes "^" for "%", which the library would escape again. A URL has no "^" of its own.
+// Readable writes "^" for "%", which the library would escape again. What it gets has no "^" of its own.
 func Readable(id string) string { return strings.ReplaceAll(id, "%", "^") }
 
 // Scheme returns the beginning of the key. A page can depend on the scheme: a stored redirect
@@ -53,22 +53,6 @@ func isClean(p string) bool {
 	return true
 }
 
-// appendPath appends the escaped path, with "^" for "%"; see Readable.
-func appendPath(b []byte, u *url.URL) []byte {
-	p := u.EscapedPath()
-	if p == "" {
-		p = "/"
-	}
-	start := len(b)
-	b = append(b, p...)
-	for i, c := range b[start:] {
-		if c == '%' {
-			b[start+i] = '^'
-		}
-	}
-	return b
-}
-
 // HostOf returns the host of a request, normalized.
 func HostOf(r *http.Request) string {
 	if r.Host != "" {
@@ -94,7 +78,16 @@ func EscapedPath(path string) string {
 
 var asClients = strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%5B", "[", "%5D", "]")
 
-// WithoutPort returns a host without its port.
+// Name returns a host without any port.
+func Name(host string) string {
+	name := strings.TrimRight(host, "0123456789")
+	if short, ok := strings.CutSuffix(name, ":"); ok {
+		return short
+	}
+	return host
+}
+
+// WithoutPort returns a host without the port that its scheme implies.
 func WithoutPort(host string) string {
 	if !strings.HasSuffix(host, ":80") && !strings.HasSuffix(host, ":443") && !strings.HasSuffix(host, ":") {
 		return host

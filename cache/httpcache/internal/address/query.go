@@ -9,19 +9,16 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// maxQuery is the longest query that is parsed, in bytes.
-const maxQuery = 4096
+// MaxQuery is the longest query in a key, in bytes.
+const MaxQuery = 4096
 
-// Normalize returns the one form that all queries with the same meaning share. It is sorted by
+// Form returns the one form that all queries with the same parameters share. It is sorted by
 // name, keeps the order of values, is spelled as by url.Values.Encode, and leaves out the
 // parameters that do not matter. A query that does not parse is not ok. A query with ";" is not ok
-// either: some programs treat it as a separator, so its meaning is unclear.
-func Normalize(raw string, keep func(name string) bool) (query string, ok bool) {
-	if raw == "" || IsNormal(raw, keep) {
+// either: some programs treat it as a separator, so its parameters are unclear.
+func Form(raw string, keep func(name string) bool) (query string, ok bool) {
+	if raw == "" || IsForm(raw, keep) {
 		return raw, true
-	}
-	if len(raw) > maxQuery {
-		return "", false
 	}
 	v, err := url.ParseQuery(raw)
 	if err != nil {
@@ -35,31 +32,18 @@ func Normalize(raw string, keep func(name string) bool) (query string, ok bool) 
 	return v.Encode(), true
 }
 
-// IsNormal reports whether a query is certainly what normalize would return. Nearly every query
+// IsForm reports whether a query is certainly what Form would return. Nearly every query
 // is, so nothing needs to be parsed.
-func IsNormal(raw string, keep func(name string) bool) bool {
-	if len(raw) > maxQuery {
-		return false
-	}
+func IsForm(raw string, keep func(name string) bool) bool {
 	last := ""
 	for more := true; more; {
 		var pair string
 		pair, raw, more = strings.Cut(raw, "&")
 		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" || name < last || !unreserved(name) || !unreserved(value) || !keep(name) {
+		if !ok || name == "" || name < last || strings.ContainsFunc(name, reserved) || strings.ContainsFunc(value, reserved) || !keep(name) {
 			return false
 		}
 		last = name
-	}
-	return true
-}
-
-// unreserved reports whether s consists of characters that are never escaped.
-func unreserved(s string) bool {
-	for i := range len(s) {
-		if !rules.IsAlnum(s[i]) && strings.IndexByte("-_.~", s[i]) < 0 {
-			return false
-		}
 	}
 	return true
 }
@@ -68,13 +52,12 @@ func unreserved(s string) bool {
 // values, also as they were escaped, and the words of the values. Each is there once.
 func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 	for pair := range strings.SplitSeq(raw, "&") {
-		name, value, _ := strings.Cut(pair, "=")
-		plain, err := url.QueryUnescape(name)
-		if pair == "" || err != nil || keep(plain) {
+		if !drops(pair, keep) {
 			continue
 		}
-		escaped := value
-		value, _ = url.QueryUnescape(value)
+		name, escaped, _ := strings.Cut(pair, "=")
+		plain, _ := url.QueryUnescape(name)
+		value, _ := url.QueryUnescape(escaped)
 		for _, word := range slices.Concat([]string{name, plain, escaped, value, url.QueryEscape(value)}, strings.FieldsFunc(value, notInWord), strings.FieldsFunc(value, isASCII)) {
 			if len(word) >= minWord {
 				words = append(words, word)
@@ -98,15 +81,30 @@ const minWord = 3
 // came.
 func CutQuery(raw string, keep func(name string) bool) string {
 	var kept []string
-	parts := strings.Split(raw, "&")
-	for _, pair := range parts {
-		name, _, _ := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(name); pair == "" || err == nil && keep(plain) {
-			kept = append(kept, pair)
+	cut := false
+	for pair := range strings.SplitSeq(raw, "&") {
+		if drops(pair, keep) {
+			cut = true
+			continue
 		}
+		kept = append(kept, pair)
 	}
-	if len(kept) == len(parts) {
+	if !cut {
 		return raw
 	}
 	return strings.Join(kept, "&")
+}
+
+// drops reports whether a part of a query is a parameter that does not matter. One that programs read differently
+// matters: it has a bad escape, or ";", which some take for a separator.
+func drops(pair string, keep func(name string) bool) bool {
+	if pair == "" || strings.Contains(pair, ";") {
+		return false
+	}
+	name, value, _ := strings.Cut(pair, "=")
+	if name, err := url.QueryUnescape(name); err != nil || keep(name) {
+		return false
+	}
+	_, err := url.QueryUnescape(value)
+	return err == nil
 }

@@ -65,6 +65,7 @@ type pages interface {
 var (
 	FreshOnly = []cache.Option{cache.Fresh()}
 	HereOnly  = []cache.Option{cache.SkipRemote()}
+	hereKept  = []cache.Option{cache.SkipRemote(), cache.Fresh()}
 	Renewed   = []cache.Option{cache.MaxAge(0)}
 	Anew      = []cache.Option{cache.MaxAge(0), cache.Fresh()}
 )
@@ -125,14 +126,19 @@ func (k *Core) forget(ctx context.Context, id string, made time.Time) {
 	ctx = context.WithoutCancel(ctx)
 	k.Running.Go(func() {
 		<-over
-		if p, ok := k.Pages.Peek(ctx, id); ok && p != nil && p.Made > made.UnixMilli() {
-			return
-		}
-		if err := k.Pages.Delete(ctx, id); err != nil {
-			k.Stats.Refuse(reason.Failure)
-			k.Warn(ctx, "the invalidation of a page that its origin does not send any more is pending", err)
-		}
+		k.over(ctx, id, made)
 	})
+}
+
+// over invalidates an entry whose page was made before a time.
+func (k *Core) over(ctx context.Context, id string, made time.Time) {
+	if p, ok := k.Pages.Peek(ctx, id); ok && p != nil && p.Made > made.UnixMilli() {
+		return
+	}
+	if err := k.Pages.Delete(ctx, id); err != nil {
+		k.Stats.Refuse(reason.Failure)
+		k.Warn(ctx, "the invalidation of a page that its origin does not send any more is pending", err)
+	}
 }
 
 // Lives tells a load that ends now how long the page lives, and how long it is kept after that. The page

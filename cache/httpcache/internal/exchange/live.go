@@ -88,8 +88,8 @@ func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	if n.unfit() {
 		why = reason.Context
 	}
-	// The response of a stopped handler does not show whether the page can be shared.
-	if cut == nil && why != reason.Context && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) {
+	// The response of a stopped handler, or half of one, does not show whether the page can be shared.
+	if cut == nil && !n.Rec.Cut && why != reason.Context && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) {
 		n.x.Core.Memory.Add(n.x.At(), n.x.Core.Now())
 	}
 	if v := &n.Rec.Verdict; v.Fate == record.Fail && v.Held && why != reason.Context {

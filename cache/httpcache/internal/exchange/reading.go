@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
@@ -55,7 +56,7 @@ func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bo
 	for {
 		res, err := x.Core.Pages.Fetch(x.Ctx, x.At(), nil, opts...)
 		p := res.Value
-		if err != nil || !p.Sound() || p.Refusal() != reason.None {
+		if err != nil || !p.Sound() || p.Refusal() != reason.None || p.IsLeft() { // from the load of another request
 			return res, false
 		}
 		if p.Selects(x.Header, x.Core.Hashed) {
@@ -67,13 +68,60 @@ func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bo
 	}
 }
 
-// Stored is Find in all tiers. With fresh set, the page must be fresh, but the page that leads to it may be stale.
-// If this process has a stale page, another one may have stored a fresh page in the remote tier.
+// Stored is Find in all tiers. With fresh set, it looks for a fresh page before it returns a stale one: if this
+// process has a stale page, another one may have stored a fresh page in the remote tier.
 func (x *Reading) Stored(fresh bool) (res cache.Result[*page.Page], ok bool) {
 	if res, ok = x.Find(nil); ok && fresh && res.Stale {
-		res, ok = x.Find(FreshOnly)
+		if newer, found := x.Find(FreshOnly); found {
+			return newer, true
+		}
 	}
 	return res, ok
+}
+
+// Old returns the page of this process that answers the request, although it may be kept only to replace a failure,
+// or for its validator. It returns nil if there is none.
+func (x *Reading) Old() *page.Page {
+	for {
+		res, err := x.Core.Pages.Fetch(x.Ctx, x.At(), look, hereKept...)
+		p := res.Value
+		switch {
+		case err != nil || !p.Sound() || !p.IsLeft():
+			return nil
+		case p.Selects(x.Header, x.Core.Hashed):
+			return p
+		case !x.Turn(p):
+			return nil
+		}
+	}
+}
+
+// look is a load that shows what it would replace, and leaves it.
+func look(ctx context.Context, _ string) (*page.Page, error) {
+	f := cache.Filling(ctx)
+	f.NoStore()
+	old, ok := cache.Previous[*page.Page](ctx)
+	switch {
+	case f.Auditing():
+		return nil, nil
+	case !ok || old == nil:
+		return page.Refusing(reason.Head), nil
+	}
+	f.DependOnPrevious()
+	return old.Left(), nil
+}
+
+// Headed takes the answer of a HEAD that was sent at a time although the page p is stored. If it is of another
+// representation, the page is over (RFC 9111 §4.3.5). An answer that is not for everybody, or is no success, does not
+// say so. One that agrees updates nothing: handlers answer HEAD carelessly.
+func (x *Reading) Headed(p *page.Page, status int, h http.Header, sent time.Time) {
+	k := x.Core
+	h = rules.Canonical(h)
+	life := k.Rules.Lifetime(status, h, sent, k.Now())
+	mine := life.NoStore || rules.Forbidden(h) != reason.None || k.Rules.Shared && (life.Private || rules.Has(x.Header, "Authorization"))
+	if status == http.StatusOK && !mine && !p.Heads(h) {
+		k.over(context.WithoutCancel(x.Ctx), x.At(), sent)
+	}
 }
 
 // part is what our client has in the read of the entry, which others may share.

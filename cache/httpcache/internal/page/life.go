@@ -21,6 +21,23 @@ func (p *Page) Stands(h http.Header) bool {
 	return at == "" || own == "" || at == own
 }
 
+// Heads reports whether the header of a successful HEAD can be of the page, as far as it says (RFC 9111 §4.3.5).
+// Another content coding has other validators.
+func (p *Page) Heads(h http.Header) bool {
+	if p.Status != http.StatusOK || h.Get("Content-Encoding") != p.Get("Content-Encoding") {
+		return true
+	}
+	if tag := h.Get("Etag"); tag != "" {
+		if strings.TrimPrefix(tag, "W/") != strings.TrimPrefix(p.Get("Etag"), "W/") {
+			return false
+		}
+	} else if at := h.Get("Last-Modified"); at != "" && at != p.Get("Last-Modified") {
+		return false
+	}
+	n, own := h.Get("Content-Length"), p.Get("Content-Length")
+	return n == "" || own == "" || n == own
+}
+
 // Validated reports whether the page has a validator.
 func (p *Page) Validated() bool { return p.Get("Etag") != "" || p.Get("Last-Modified") != "" }
 
@@ -111,6 +128,10 @@ func (p *Page) usableFor(stale int64) int64 {
 	}
 	return p.Made + p.Fresh + stale
 }
+
+// StandsIn reports whether the page, by its own times, may be served now although it is stale: while it is refreshed,
+// or in place of a failure.
+func (p *Page) StandsIn(now int64) bool { return max(p.IfError, p.Stale) > 0 && now < p.InsteadUntil() }
 
 // Refreshes reports whether the page, by its own times, may be served now while it is refreshed.
 func (p *Page) Refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }

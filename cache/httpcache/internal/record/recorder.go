@@ -39,6 +39,7 @@ type Recorder struct {
 	Announced int64       // the length of a server's body, besides that of the header; 0 or less: none
 	Brief     bool        // the body was not read
 	Trailed   bool        // a server sent trailers
+	Cut       bool        // the body ended before its end
 
 	Flow    // its Mu protects the rest
 	phase   phase
@@ -249,6 +250,7 @@ func (r *Recorder) Finish() (status int, header http.Header, body []byte, ok boo
 		if r.Trailed || hasTrailers(r.Given) {
 			r.stop(reason.Trailer)
 		} else if n := r.length(); n >= 0 && n != int64(len(r.Buf)) && !r.Brief {
+			r.Cut = true
 			r.stop(reason.Length)
 		}
 	}
@@ -270,6 +272,7 @@ func (r *Recorder) CutShort() bool {
 		r.Close()
 		return false
 	case r.phase == recording:
+		r.Cut = true
 		r.stop(reason.Length)
 	}
 	return true

@@ -95,11 +95,12 @@ func HeuristicallyCacheable(status int) bool {
 	return false
 }
 
-// Safe reports whether a method only reads (RFC 9110 §9.2.1). An unknown method may write. A client
-// may spell GET as "".
+// Safe reports whether a method only reads (RFC 9110 §9.2.1): IANA's registry of methods calls it safe. An unknown
+// method may write. A client may spell GET as "".
 func Safe(method string) bool {
 	switch method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace,
+		"PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH":
 		return true
 	}
 	return false

@@ -114,15 +114,13 @@ func (r *Cache) freshness(l *Lifetime, d Directives, targeted bool, h http.Heade
 
 // Usable reports whether a stored response with header h can answer a request: for some time, or
 // after it was revalidated (RFC 9111 §3, §4.3). A cache may store it only if it names a lifetime, is public
-// or has a status that is heuristically cacheable, whatever the Fallback says. One that asks for revalidation
-// is stored for its validator.
+// or has a status that is heuristically cacheable, whatever the Fallback says.
 func (l *Lifetime) Usable(status int, h http.Header) bool {
-	validated := Has(h, "Etag") || Has(h, "Last-Modified")
 	if !l.Explicit && !l.Public && !HeuristicallyCacheable(status) {
-		return l.Asks && validated
+		return false
 	}
 	fresh, stale, staleIfError := l.Left()
-	return fresh > 0 || stale > 0 || staleIfError > 0 || validated
+	return fresh > 0 || stale > 0 || staleIfError > 0 || Has(h, "Etag") || Has(h, "Last-Modified")
 }
 
 // Reusable reports whether the response says that it may be reused for others.

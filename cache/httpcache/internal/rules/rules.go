@@ -10,7 +10,7 @@
 //	private, no-store, must-understand, must-revalidate    9111 §5.2.2, §3.5      Cache.Lifetime       TestResponseDirectives
 //	fields for one cache replace Cache-Control             9213 §2.2              Cache.Lifetime       TestTargets
 //	how long it may be served stale                        5861 §3, §4            Lifetime.Left        TestLeft
-//	what is worth storing                                  9111 §3, §4.3          Lifetime.Usable      TestUsable
+//	what is worth storing                                  9111 §3, §4.3          Lifetime.Usable      TestUsable, TestPairs
 //	what no cache may store for everybody                  9111 §3, §7.3          Forbidden            TestNeverShared
 //	which failure an older response may replace            5861 §4                StandsIn             TestStaleIfError
 //	what a request accepts                                 9111 §5.2.1, 8246      Request.Accepts      TestSharedCache

@@ -76,7 +76,7 @@ func Learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 		for name := range strings.SplitSeq(line, ",") {
 			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
 			switch {
-			case name == "", slices.Contains(names, name):
+			case name == "", name == "Host", slices.Contains(names, name): // the host is in every key
 			case name == "*", !IsToken(name), UnsafeToVary(name):
 				return nil, false
 			case keyed(name):
@@ -95,7 +95,7 @@ func Learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 func UnsafeToVary(name string) bool {
 	switch name {
 	case "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
-		"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Expect", "Host":
+		"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Expect":
 		return true
 	}
 	return false

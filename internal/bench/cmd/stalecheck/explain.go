@@ -86,8 +86,8 @@ func (r *result) describe(out io.Writer, what string, v history.Violation) {
 	r.around(out, v)
 }
 
-// told formats what the cache reported about a read's value, if the call reports anything.
-func told(e history.Event) string {
+// reported formats what the cache reported about a read's value, if the call reports anything.
+func reported(e history.Event) string {
 	if e.Tier == history.Untold {
 		return ""
 	}
@@ -117,7 +117,7 @@ func (r *result) around(out io.Writer, v history.Violation) {
 		case e.Type == history.Read:
 			last[reader] = e.Version
 			fmt.Fprintf(out, "    %v–%v worker %d reads version %d of level %d%s\n",
-				r.since(e.Start), r.since(e.End), e.Proc, e.Version, e.Level, told(e))
+				r.since(e.Start), r.since(e.End), e.Proc, e.Version, e.Level, reported(e))
 		default:
 			fmt.Fprintf(out, "    %v–%v worker %d %s version %d by %v (call %d)\n", r.since(e.Start), r.since(e.End), e.Proc,
 				map[history.Type]string{history.Acked: "invalidates", history.Committed: "commits", history.Refused: "fails to invalidate", history.NoRead: "fails to read", history.Alarm: "audits and finds"}[e.Type],

@@ -81,8 +81,8 @@ func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 // acknowledgement means that a process knows a version, or with Settled that all processes know it.
 // A later read in these processes must not return anything older than that version.
 func (c *Course) Observe(events []Event, rules Rules) *Verdict {
-	seen, told := firstReads(events), c.told(events, rules.Settled)
-	return verdict(events, nil, rules, func(v *Verdict, read Event) { v.observe(c, read, seen, told, rules) })
+	seen, acks := firstReads(events), c.acks(events, rules.Settled)
+	return verdict(events, nil, rules, func(v *Verdict, read Event) { v.observe(c, read, seen, acks, rules) })
 }
 
 // firstReads returns when each version is first known to have existed: at the end of its first
@@ -107,7 +107,7 @@ func (c *Course) until(since int64) int64 {
 	return c.samples[i].end
 }
 
-func (v *Verdict) observe(c *Course, read Event, seen map[state]int64, told map[place][]news, rules Rules) {
+func (v *Verdict) observe(c *Course, read Event, seen map[state]int64, acks map[place][]news, rules Rules) {
 	v.Reads++
 	m := state{read.Key, read.Version}
 	s, n, ok := c.last(m, read.End)
@@ -133,7 +133,7 @@ func (v *Verdict) observe(c *Course, read Event, seen map[state]int64, told map[
 		v.Violations = append(v.Violations, Violation{read, next, staleness, limit, false})
 		return
 	}
-	if ack, late := newest(told[place{read.Key, who}], read.Start); late > n {
+	if ack, late := newest(acks[place{read.Key, who}], read.Start); late > n {
 		v.Violations = append(v.Violations, Violation{read, ack, read.Start - ack.End, 0, who != everywhere})
 	}
 }
@@ -144,9 +144,9 @@ type news struct {
 	n   int
 }
 
-// told returns the acknowledgements, sorted by their ends, for each key and process. With settled,
+// acks returns the acknowledgements, sorted by their ends, for each key and process. With settled,
 // all processes share one list.
-func (c *Course) told(events []Event, settled bool) map[place][]news {
+func (c *Course) acks(events []Event, settled bool) map[place][]news {
 	out := make(map[place][]news)
 	for _, e := range events {
 		// A version may have come back: its first appearance counts.

@@ -104,7 +104,7 @@ func (w *worker) commit(ctx context.Context, rng *rand.Rand, t target) {
 	at := proc.Now()
 	if err == nil {
 		e.Type = history.Committed
-		if w.told(ctx, rng) {
+		if w.knows(ctx, rng) {
 			e.Type, at = history.Acked, proc.Now()
 		}
 	}
@@ -143,9 +143,9 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	return nil
 }
 
-// told waits, in some calls, until the process knows of its commit. With Settle it always waits,
+// knows waits, in some calls, until the process knows of its commit. With Settle it always waits,
 // until no process can return anything older.
-func (w *worker) told(ctx context.Context, rng *rand.Rand) bool {
+func (w *worker) knows(ctx context.Context, rng *rand.Rand) bool {
 	var err error
 	switch {
 	case w.cfg.Settle:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -18,10 +17,10 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// settle decides what happens to a load's result. The run fills its claim or gives it back, this
+// keepOrDrop decides what happens to a load's result. The run fills its claim or gives it back, this
 // process keeps the result or drops it, and the flight ends or loads again. With late, the
 // flight has ended or is about to.
-func (r *run) settle(ctx context.Context, a *attempt, late bool) {
+func (r *run) keepOrDrop(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
 	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked, ofExpired: a.facts.OfExpired}
@@ -29,7 +28,7 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	case a.panicked != nil:
 		f.j.View.Counts.Inc(measure.LoadPanics)
 	case a.err != nil:
-		r.settleError(ctx, a, late)
+		r.rememberError(ctx, a, late)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
@@ -42,11 +41,11 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	}
 }
 
-// settleError remembers a load error if the policy says so and there is no old value to serve in
+// rememberError remembers a load error if the policy says so and there is no old value to serve in
 // its place. Timeouts and cancellations are not remembered as failures of the source.
-func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
+func (r *run) rememberError(ctx context.Context, a *attempt, late bool) {
 	f, ttl := r.f, r.f.j.Policy.ErrorTTL
-	if ttl == 0 || f.j.Policy.Off || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
+	if ttl == 0 || f.j.Policy.Off || late || ctx.Err() != nil || f.standIn(r.spare) != nil || notOfSource(a.err) {
 		return
 	}
 	a.it = a.e
@@ -58,10 +57,10 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	}
 }
 
-// ours reports whether an error comes from this library, perhaps from another cache that the
-// loader read. Such an error is no failure of the source.
-func ours(err error) bool {
-	return slices.ContainsFunc([]error{fault.ErrOverloaded, fault.ErrLoadTimeout, fault.ErrClosed, fault.ErrRecursive, fault.ErrGoexit, filling.ErrDeclined}, func(own error) bool {
+// notOfSource reports whether an error is no failure of the source: the loader declined, or the error comes from this
+// library, perhaps from another cache that the loader read.
+func notOfSource(err error) bool {
+	return slices.ContainsFunc([]error{fault.ErrDeclined, fault.ErrOverloaded, fault.ErrLoadTimeout, fault.ErrClosed, fault.ErrRecursive, fault.ErrGoexit}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }
