@@ -206,3 +206,14 @@ func TestPage(t *testing.T) {
 		t.Errorf("/caches = %d, want 200 and an article of the shelf:\n%s", w.Code, w.Body)
 	}
 }
+
+func TestRootLeadsToThePage(t *testing.T) {
+	s := open(t)
+	for path, want := range map[string]int{"/": http.StatusFound, "/other": http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		if to := w.Header().Get("Location"); w.Code != want || (to == "/caches") != (want == http.StatusFound) {
+			t.Errorf("GET %s = %d to %q, want %d", path, w.Code, to, want)
+		}
+	}
+}
