@@ -260,7 +260,9 @@ func TestAuditKeepsTheSpelling(t *testing.T) {
 						return r
 					}
 					do(front, of(tt.first))
-					for !do(front, of(tt.second)).hit() { // a page that shows the parameter is its client's own
+					hit := false
+					for !hit { // a page that shows the parameter is its client's own
+						hit = do(front, of(tt.second)).hit()
 					}
 					again.Store(changed)
 					sleep(t, auditTime)
