@@ -238,3 +238,16 @@ func TestMaxBytes(t *testing.T) {
 		t.Errorf("Get = %v, want %v", err, fetch.ErrTooLarge)
 	}
 }
+
+// A reader that reads on after the end of gzip gets the end again, whatever follows it.
+func TestGzipEndsOnce(t *testing.T) {
+	r, err := fetch.Gunzip(strings.NewReader(pack(t, "gzip", "text") + "\x1f\x8bx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"text", "", ""} {
+		if b, err := io.ReadAll(r); err != nil || string(b) != want {
+			t.Errorf("read %d: %q, %v; want %q", i, b, err, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
@@ -60,3 +61,6 @@ func Text(body []byte, contentType string) ([]byte, error) {
 	}
 	return io.ReadAll(r)
 }
+
+// Gunzip reads gzip as the client does.
+func Gunzip(r io.Reader) (io.Reader, error) { return newGunzip(bufio.NewReader(r)) }

@@ -10,8 +10,9 @@ import (
 // gunzip reads gzip, of one or more members. It ignores what follows them and is not gzip: some
 // servers append a comment or a timing to every answer.
 type gunzip struct {
-	z  *gzip.Reader
-	in *bufio.Reader
+	z    *gzip.Reader
+	in   *bufio.Reader
+	over bool
 }
 
 func newGunzip(in *bufio.Reader) (*gunzip, error) {
@@ -20,16 +21,19 @@ func newGunzip(in *bufio.Reader) (*gunzip, error) {
 		return nil, err
 	}
 	z.Multistream(false)
-	return &gunzip{z, in}, nil
+	return &gunzip{z: z, in: in}, nil
 }
 
 // Read implements [io.Reader].
 func (g *gunzip) Read(p []byte) (int, error) {
+	if g.over {
+		return 0, io.EOF
+	}
 	n, err := g.z.Read(p)
 	if err != io.EOF { //nolint:errorlint // as io.Reader has it
 		return n, err
 	}
-	if !isGzip(g.in) || g.z.Reset(g.in) != nil {
+	if g.over = !isGzip(g.in) || g.z.Reset(g.in) != nil; g.over {
 		return n, io.EOF
 	}
 	g.z.Multistream(false)
