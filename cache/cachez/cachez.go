@@ -33,7 +33,8 @@
 //  1. Without Config.Authorize every request is refused. A refused request is not read, and its
 //     answer is only a 403.
 //  2. The page shows names, keys and numbers, never a value. A look-up loads nothing, does not
-//     count as a read, and does not use a remote tier: "cached" means in this process.
+//     count as a read, and does not use a remote tier: "cached" means in this process. One look-up
+//     lists keys at a time, and a store waits for at most 1,024 keys of it.
 //  3. A form of another site is refused. A request with a field that is unknown, repeated or too
 //     long is refused, too, because a misspelled purge must not become a larger one.
 //  4. Browsers, and caches on the way, store nothing.
@@ -98,13 +99,14 @@ func Handler(tiers *cache.Tiers, cfg Config) (http.Handler, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &handler{Config: cfg, tiers: tiers, origins: http.NewCrossOriginProtection()}, nil
+	return &handler{Config: cfg, tiers: tiers, origins: http.NewCrossOriginProtection(), turn: make(chan struct{}, 1)}, nil
 }
 
 type handler struct {
 	Config
 	tiers   *cache.Tiers
 	origins *http.CrossOriginProtection
+	turn    chan struct{} // holds an element while a look-up lists keys
 }
 
 // ServeHTTP answers a request.
