@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -104,7 +103,7 @@ func (h *handler) entryOf(full string) *entry {
 	if e.State = "fresh"; found.Stale() {
 		e.State = "stale"
 	}
-	e.Age = new(found.Age().Round(time.Millisecond).Seconds())
+	e.Age = new(secondsOf(found.Age()))
 	tags := h.Index.TagsOf(full)
 	n := min(len(tags), maxListed)
 	for _, text := range tags[:n] {
