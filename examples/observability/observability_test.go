@@ -206,3 +206,23 @@ func TestPage(t *testing.T) {
 		t.Errorf("/caches = %d, want 200 and an article of the shelf:\n%s", w.Code, w.Body)
 	}
 }
+
+// The root leads to the operator's page, which shows the reads.
+func TestRootLeadsToThePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t)
+		s.round(t.Context())
+		get := func(path string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			s.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+			return w
+		}
+		to := get("/").Header().Get("Location")
+		if w := get(to); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "articles:v1") {
+			t.Errorf("/ leads to %q = %d %s", to, w.Code, w.Body)
+		}
+		if w := get("/other"); w.Code != http.StatusNotFound {
+			t.Errorf("/other = %d, want 404", w.Code)
+		}
+	})
+}
