@@ -43,6 +43,7 @@ var codes = []struct {
 	{context.DeadlineExceeded, "canceled"},
 	{fault.ErrMiss, "miss"},
 	{fault.ErrNotModified, "not_modified"},
+	{fault.ErrDeclined, "declined"},
 	{fault.ErrNotFound, "not_found"},
 }
 
@@ -52,6 +53,7 @@ var codes = []struct {
 //	not_found        ErrNotFound
 //	miss             ErrMiss
 //	not_modified     ErrNotModified, from a loader that has no Previous
+//	declined         ErrDeclined
 //	overloaded       ErrOverloaded
 //	closed           ErrClosed
 //	load_timeout     ErrLoadTimeout

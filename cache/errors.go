@@ -24,6 +24,14 @@ var (
 	// still valid. The value gets a new lifetime.
 	ErrNotModified = fault.ErrNotModified
 
+	// ErrDeclined is what a loader returns, wrapped or not, when it has no value to share although its
+	// source has not failed: for example, because the source's answer is for one caller only. All callers
+	// that wait for the load get the error, and no old value in its place. It is not remembered. A stored
+	// value stays as it is: if the load was a refresh, reads get the stale value as before, and the next
+	// refresh begins after the policy's Throttle. If a loader joins it with another error, the load has
+	// failed.
+	ErrDeclined = fault.ErrDeclined
+
 	// ErrOverloaded means that too many loads or flights were running or waiting.
 	ErrOverloaded = fault.ErrOverloaded
 

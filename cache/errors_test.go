@@ -139,6 +139,7 @@ func TestFailureBesideAnAbsence(t *testing.T) {
 		"joined":       errors.Join(errSource, cache.ErrNotFound),
 		"wrapped":      fmt.Errorf("user 1: %w", errors.Join(cache.ErrNotFound, errSource)),
 		"not modified": errors.Join(errSource, cache.ErrNotModified),
+		"declined":     errors.Join(errSource, cache.ErrDeclined),
 	} {
 		play(t, scene{name: name, on: paired, err: err, cfg: thingConfig{Policy: failSafe}, steps: `
 			a gets 1.1; wait 1m; source fails; a gets 1.1 local stale; b gets failed key=2; source well; a gets 2.2 load key=2`})
@@ -203,6 +204,7 @@ func TestCodes(t *testing.T) {
 		"not_found":       {cache.ErrNotFound},
 		"miss":            {cache.ErrMiss},
 		"not_modified":    {cache.ErrNotModified},
+		"declined":        {cache.ErrDeclined},
 		"overloaded":      {cache.ErrOverloaded},
 		"closed":          {cache.ErrClosed},
 		"load_timeout":    {cache.ErrLoadTimeout},

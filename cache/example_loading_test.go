@@ -13,6 +13,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
 )
 
 // A loader names the tags of its value. Invalidating one of them invalidates the value.
@@ -133,6 +134,65 @@ func ExampleFill_NoStore() {
 	// Output:
 	// load
 	// load
+}
+
+// A loader declines if the source's answer is not for everybody. Each caller then asks the source for itself.
+func ExampleErrDeclined() {
+	ctx := context.Background()
+	quote := func(item, customer string) (price int, personal bool) { // of the source
+		if item == "tea" {
+			return 100, false
+		}
+		return 200 - 10*len(customer), true
+	}
+	prices, done := example(cache.Config[string, int]{
+		Load: func(_ context.Context, item string) (int, error) {
+			price, personal := quote(item, "")
+			if personal {
+				return 0, fmt.Errorf("each customer has another price: %w", cache.ErrDeclined)
+			}
+			return price, nil
+		},
+	})
+	defer done()
+	price := func(item, customer string) int {
+		p, err := prices.Get(ctx, item)
+		if errors.Is(err, cache.ErrDeclined) {
+			p, _ = quote(item, customer)
+		}
+		return p
+	}
+
+	fmt.Println(price("tea", "ada"), price("cake", "ada"), price("cake", "bo"))
+	// Output: 100 170 180
+}
+
+// A refresh has time, because the call that began it has the old value. This loader leaves the fast connections to the
+// loads that callers wait for.
+func ExampleFill_InBackground() {
+	ctx := context.Background()
+	refreshed := make(chan struct{})
+	prices, done := example(cache.Config[string, int]{
+		Load: func(ctx context.Context, item string) (int, error) {
+			if cache.Filling(ctx).InBackground() {
+				fmt.Println("load", item, "by a slow connection")
+				close(refreshed)
+			} else {
+				fmt.Println("load", item, "by a fast connection")
+			}
+			return 100, nil
+		},
+		Policy: policy.Patch{Stale: new(time.Hour)},
+	})
+	defer done()
+
+	_, _ = prices.Get(ctx, "tea")
+	_ = prices.Expire(ctx, "tea")
+	_, _ = prices.Get(ctx, "tea") // the stale value, at once
+	<-refreshed
+	// Output:
+	// load tea by a fast connection
+	// load tea by a slow connection
 }
 
 // A loader that knows the previous value can ask its source whether the value changed. If not,

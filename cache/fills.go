@@ -49,6 +49,12 @@ func (f *Fill) Tenant() string { return f.in().Tenant() }
 // outside a loader, Auditing returns false.
 func (f *Fill) Auditing() bool { return f.in().Auditing() }
 
+// InBackground reports whether the load runs behind the call that began it, which has the cached value: it
+// is a refresh of a stale value, a refresh ahead of the TTL's end, or an audit. Such a loader may ask a slower
+// source, or with a lower priority. Other callers may join a refresh and wait for it. The load of
+// [Cache.Refresh] is not in the background, and neither is a load that the loader causes, which waits for it.
+func (f *Fill) InBackground() bool { return f.in().InBackground() }
+
 // Lifetime says how long a loaded value lives, in place of the policy; see [Fill.SetLifetime]. A nil
 // field changes nothing. Negative counts as zero. Stale, StaleIfError and Keep bind every process that
 // reads the value. An absence is never served stale and not kept.

@@ -32,7 +32,7 @@ func (s *shared[K, V]) Load(ctx context.Context, loader any, e *entry.Entry) err
 	it := itemOf[K, V](e)
 	v, err := loader.(Loader[K, V])(ctx, it.key)
 	if err != nil {
-		return notAbsent(err)
+		return fault.Unmixed(err)
 	}
 	it.val = v
 	return nil
@@ -60,14 +60,14 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry.Entry) (perKey 
 	for i, e := range es {
 		it := itemOf[K, V](e)
 		if batch != nil && batch.Errs[it.key] != nil {
-			perKey[i] = notAbsent(batch.Errs[it.key])
+			perKey[i] = fault.Unmixed(batch.Errs[it.key])
 		} else if v, ok := vals[it.key]; ok {
 			it.val = v
 			known++
 		} else if whole == nil || only != nil {
 			perKey[i] = fault.ErrNotFound
 		} else {
-			perKey[i] = notAbsent(whole)
+			perKey[i] = fault.Unmixed(whole)
 		}
 	}
 	if known < len(vals) && anyOther(vals, keys) {
@@ -85,15 +85,6 @@ func anyOther[K comparable, V any](vals map[K]V, keys []K) bool {
 		}
 	}
 	return asked < len(vals)
-}
-
-// notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a key
-// that failed in part would be remembered as absent.
-func notAbsent(err error) error {
-	if err == nil || fault.Only(err, fault.ErrNotFound) || fault.Only(err, fault.ErrNotModified) {
-		return err
-	}
-	return fault.Without(err, fault.ErrNotFound, fault.ErrNotModified)
 }
 
 func (s *shared[K, V]) Adopt(e, prev *entry.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }

@@ -181,7 +181,7 @@ func TestWithFields(t *testing.T) {
 			wait 3m; a gets 1.3 load own Fresh; took 1s`},
 		"LoadTimeout":   {own: patch{LoadTimeout: new(time.Second)}, steps: "source takes=1m; a gets slow own; took 1s"},
 		"Detached":      {own: patch{Detached: new(true)}, steps: "source takes=3s; a gets late own timeout=1s; wait 2s; a gets 1.1 local"},
-		"MinLoad":       {own: patch{MinLoad: new(time.Hour)}, steps: "a gets 1.1 load own; a gets 1.2 load"},
+		"MinLoad":       {own: patch{MinLoad: new(20 * time.Second)}, steps: "a gets 1.1 load own; a gets 1.2 load"},
 		"MaxValueBytes": {own: patch{MaxValueBytes: new(2)}, steps: "a gets 1.1 load own; a sets too_long key=2 own large; a gets 1.2 load"},
 		"LocalTTL":      {own: patch{LocalTTL: new(time.Second)}, steps: "a gets 1.1 load own; wait 1s; a gets 1.1 remote"},
 		"Off": {own: patch{Off: new(true)}, steps: `

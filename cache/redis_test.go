@@ -442,7 +442,7 @@ func TestMissingPassword(t *testing.T) {
 		t.Errorf("Set = %v, want a PendingError that says the server %s", err, reason)
 	}
 	equal(t, get(t, c, 1), "new", "Get")
-	for _, what := range []string{"the lease has run out", "invalidations wait for the log or the remote tier"} {
+	for _, what := range []string{"the log has not answered yet", "invalidations wait for the log or the remote tier"} {
 		redistest.Eventually(t, "the log says that "+what, func(context.Context) error { // another goroutine writes that
 			if n := says(what); n == 0 {
 				return fmt.Errorf("it does not: %s", said.String())

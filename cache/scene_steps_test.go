@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -51,6 +52,8 @@ func (p *player) source(how string) {
 			}
 		case "absent":
 			s.err = cache.ErrNotFound
+		case "declines":
+			s.err = fmt.Errorf("not for you: %w", cache.ErrDeclined)
 		case "well":
 			s.err = nil
 		case "unchanged", "changed":

@@ -50,7 +50,7 @@ import (
 //	running 1              checks how many loads run; peak 4 how many ran at most
 //	previous 1.1           checks what the last load got as Previous, or "nothing"
 //	cells 1                checks how many cells the remote tier has
-//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, is=v (every value)
+//	source fails           also absent, declines, well, unchanged, changed, empty, full, takes=1s, is=v (every value)
 //	source panics          also exits, deaf (to its context), calm
 //	policy off             switches the cache off, or on
 //	cell damaged           the cell changes by harm; "cell returns" puts back the one that was "noted"
@@ -89,7 +89,7 @@ type scene struct {
 // faults are the errors that a scene can name.
 var faults = map[string]error{
 	"error": errAny, "panic": errPanic, "goexit": cache.ErrGoexit, "recursive": cache.ErrRecursive,
-	"down": errDown, "failed": errSource, "absent": cache.ErrNotFound, "unmodified": cache.ErrNotModified, "miss": cache.ErrMiss, "slow": cache.ErrLoadTimeout,
+	"down": errDown, "failed": errSource, "absent": cache.ErrNotFound, "unmodified": cache.ErrNotModified, "declined": cache.ErrDeclined, "miss": cache.ErrMiss, "slow": cache.ErrLoadTimeout,
 	"closed": cache.ErrClosed, "cancelled": context.Canceled, "late": context.DeadlineExceeded, "large": cache.ErrTooLarge,
 	"overloaded": cache.ErrOverloaded, "unavailable": cache.ErrUnavailable, "option": cache.ErrOption, "pending": new(invalidate.PendingError), "remembered": new(cache.RememberedError),
 }

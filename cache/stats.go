@@ -63,7 +63,7 @@ type ReadCounts struct {
 // LoadCounts are about calls of loaders.
 type LoadCounts struct {
 	Calls     int64 // loader calls, refreshes and audits included
-	Errors    int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
+	Errors    int64 // loads that panicked or failed; not ErrNotFound, ErrNotModified or ErrDeclined
 	Panics    int64 // loads that panicked; Errors includes them
 	Repeated  int64 // loads repeated because an invalidation overtook them
 	Overtaken int64 // overtaken loads that were not repeated: answered but not stored
@@ -77,6 +77,7 @@ type RefreshCounts struct {
 	Errors    int64 // refreshes that failed
 	Skipped   int64 // not started: MaxRefreshes of the policy or the Tiers were running
 	Elsewhere int64 // refreshes that were running in another process
+	Declined  int64 // refreshes whose loader returned ErrDeclined
 }
 
 // FillCounts are about loaded values, and whether they were stored.
@@ -165,7 +166,7 @@ func countsOf(n *measure.Numbers) Counts {
 		},
 		Refreshes: RefreshCounts{
 			Loaded: n[measure.RefreshOK], Adopted: n[measure.RefreshAdopted], Errors: n[measure.RefreshFailed],
-			Skipped: n[measure.RefreshSkipped], Elsewhere: n[measure.RefreshElsewhere],
+			Skipped: n[measure.RefreshSkipped], Elsewhere: n[measure.RefreshElsewhere], Declined: n[measure.RefreshDeclined],
 		},
 		Fills: FillCounts{
 			Stored: n[measure.FillStored], Lost: n[measure.FillLost], Errors: n[measure.FillFailed],

@@ -220,6 +220,61 @@ func TestAuditFindsPersonalPage(t *testing.T) {
 	})
 }
 
+// A page that shows how its first client spelled the request is not stale: an audit renders it in that spelling. A
+// parameter that is not in the key is in no audit. With Pages all clients see the spelling of the key.
+func TestAuditKeepsTheSpelling(t *testing.T) {
+	cfg := httpcache.Config{Policy: auditAll, Query: func(string) ([]string, bool) { return []string{"a", "b"}, true }}
+	pages := cfg
+	pages.Preset = httpcache.Pages
+	for name, tt := range map[string]struct {
+		cfg           httpcache.Config
+		first, second string
+		stripped      bool
+	}{
+		"the key's":        {cfg, "/x?a=2&b=1", "/x?a=2&b=1", false},
+		"order":            {cfg, "/x?b=1&a=2", "/x?a=2&b=1", false},
+		"escapes":          {cfg, "/caf%c3%a9/%7e?a=%20", "/caf%C3%A9/~?a=+", false},
+		"an empty query":   {cfg, "/x?", "/x", false},
+		"behind a prefix":  {cfg, "/p/x?b=1&a=2", "/p/x?a=2&b=1", true},
+		"one that differs": {cfg, "/x?b=1&a=2", "/x?b=1&a=2&", false},
+		"a parameter":      {cfg, "/x?b=1&utm_source=e&a=2", "/x?a=2&b=1", false},
+		"with Pages":       {pages, "/%7ex?b=1&a=2", "/~x?a=2&b=1", false},
+	} {
+		for changed, want := range map[bool]cache.Audits{false: {Same: 1}, true: {Stale: 1}} {
+			t.Run(fmt.Sprint(name, ", changed=", changed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var again atomic.Bool
+					h := func(w http.ResponseWriter, r *http.Request) {
+						w.Header().Set("Cache-Control", "max-age=3600")
+						fmt.Fprintf(w, "%s %s %s %v %v", r.RequestURI, r.URL, r.URL.RawPath, r.URL.ForceQuery, again.Load())
+						if strings.Contains(r.RequestURI, "utm") && again.Load() {
+							t.Error("the audit has a parameter that is not in the key")
+						}
+					}
+					front := proxied(t, http.HandlerFunc(h), tt.cfg)
+					of := func(target string) *http.Request {
+						r := request(t, http.MethodGet, target)
+						if tt.stripped {
+							r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, "/p"), strings.TrimPrefix(r.URL.RawPath, "/p")
+						}
+						return r
+					}
+					do(front, of(tt.first))
+					hit := false
+					for !hit { // a page that shows the parameter is its client's own
+						hit = do(front, of(tt.second)).hit()
+					}
+					again.Store(changed)
+					sleep(t, auditTime)
+					if got := front.tiers.Stats().Audits; got != want {
+						t.Errorf("%+v, want %+v", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
 // What the handler of a Shared cache answers only to the client of a hit, such as a bot, says nothing of the page of the
 // others. Nor does an answer that may not be stored, whoever gets it.
 func TestAuditOfOneClient(t *testing.T) {

@@ -66,8 +66,9 @@ func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
 		r = x.fromKey(n.Ctx)
 		x.forward(r.Header)
 		r.Header = x.c.wearing(r.Header, x.audited)
+		x.respell(r, x.audited.URL)
 	default:
-		r, n.Own = x.shown(n.Ctx, bare)
+		r, n.Own = x.shown(n, bare)
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
 	return r

@@ -1,7 +1,6 @@
 package httpcache
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -41,8 +41,8 @@ func (c *Config) shows(key any) bool {
 // the headers in Config.Vary. With bare set, it has no parameter that is not in the key. The response
 // is that client's own if it may not be stored, unless the request had credentials, which the handler
 // has not seen. Then mine is false.
-func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
-	r, mine = x.req.Clone(ctx), !x.t.Allowed // the handler may change it
+func (x *handling) shown(n *exchange.Run, bare bool) (r *http.Request, mine bool) {
+	r, mine = x.req.Clone(n.Ctx), !x.t.Allowed // the handler may change it
 	r.Method, r.Body = http.MethodGet, http.NoBody
 	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
 	if r.Header == nil {
@@ -58,7 +58,9 @@ func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 			r.TLS = &state
 		}
 	}
-	if keep, _ := x.c.cfg.keeps(x.t.Path); bare && keep != nil {
+	keep, _ := x.c.cfg.keeps(x.t.Path)
+	n.URL = x.t.Spelled(r.URL, keep)
+	if bare && keep != nil {
 		if query := address.CutQuery(r.URL.RawQuery, keep); query != r.URL.RawQuery {
 			r.URL.RawQuery, r.URL.ForceQuery = query, false
 		}
@@ -104,6 +106,19 @@ func (x *handling) wearKey(h http.Header) {
 			h[rule.Header] = []string{x.t.Vary[i]}
 		}
 	}
+}
+
+// respell gives the request of an audit the spelling of its page's URL, if the key has another one. If an outer handler
+// has rewritten the path, the request line keeps that of the key.
+func (x *handling) respell(r *http.Request, spelled string) {
+	u, err := url.ParseRequestURI(spelled)
+	if err != nil { // it has none
+		return
+	}
+	if r.URL = u; !x.t.Rewritten() {
+		r.RequestURI = spelled
+	}
+	x.align(r)
 }
 
 // align gives the request the path of the key, without a host, and the request line the query of the URL, because an

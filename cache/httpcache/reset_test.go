@@ -68,7 +68,7 @@ func resetting(t *testing.T, h http.Handler, n int) (closed bool) {
 	}
 	_ = ours.Close()
 	_ = server.Close()
-	<-served
+	<-served //nolint:errcheck // why the server ended is not asked
 	return err != nil
 }
 

@@ -188,7 +188,7 @@ func TestContextOfOuterHandlers(t *testing.T) {
 	for name, h := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"first": func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, "page of ", user(r)) },
 		"after header": func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(200)
+			w.WriteHeader(http.StatusOK)
 			_, _ = fmt.Fprint(w, "page of ", user(r))
 		},
 		"flushed": func(w http.ResponseWriter, r *http.Request) {

@@ -101,7 +101,7 @@ func (s *shop) round(ctx context.Context) {
 
 func (s *shop) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", http.RedirectHandler("/caches", http.StatusSeeOther))
+	mux.Handle("GET /{$}", http.RedirectHandler("/caches", http.StatusFound))
 	mux.Handle("/caches", s.page)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
 	return mux

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
@@ -40,8 +41,9 @@ func (c *runCmd) Run(p *program) error {
 			}
 		}
 		var failed error
+		ctx := fetch.Anew(p) // a person may have repaired what stopped the run before
 		for _, name := range a.names(c.Site) {
-			rep, err := a.attempt(p, name, c.Incremental, p.log)
+			rep, err := a.attempt(ctx, name, c.Incremental, p.log)
 			if p.Err() != nil {
 				return errInterrupted
 			}
@@ -59,11 +61,16 @@ func (a *app) attempt(ctx context.Context, name string, incremental bool, log *s
 	site := a.file.Sites[name]
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier, wait.MaxInterval = time.Duration(site.RetryDelay), 6, time.Hour
+	retry := false
 	return backoff.Retry(ctx, func() (rep track.Report, err error) {
 		if err := a.turns.Acquire(ctx, 1); err != nil {
 			return rep, backoff.Permanent(err)
 		}
 		defer a.turns.Release(1) // not held while the run waits for its retry
+		if retry {
+			ctx = fetch.Anew(ctx) // the first try has stored that the site does not answer
+		}
+		retry = true
 		if incremental && site.Incremental {
 			rep, err = a.tracker.Run(ctx, site)
 		} else {

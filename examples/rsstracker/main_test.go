@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -391,7 +392,7 @@ func TestHelp(t *testing.T) {
 // no run is lost. Before the first run that reads something, there is no feed.
 func TestRetries(t *testing.T) {
 	b := newBlog(t)
-	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml") // the failure of a robots.txt is cached for a while
+	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml")
 	b.set(3, true)
 	status, out, errs := do(t, "run", "--config", file)
 	if b.hits != 3 || status != 1 || strings.Count(errs, "it is retried") != 2 {
@@ -405,6 +406,52 @@ func TestRetries(t *testing.T) {
 	b.mu.Unlock()
 	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "it is retried") != 1 {
 		t.Errorf("with a site that comes back: status %d\n%s%s", status, out, errs)
+	}
+}
+
+// opener opens a site when the log says that a run is retried.
+type opener struct {
+	bytes.Buffer
+	open func()
+}
+
+func (o *opener) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("it is retried")) {
+		o.open()
+	}
+	return o.Buffer.Write(p)
+}
+
+// TestRetriesAskTheSite: a site that cannot be reached is remembered for a minute, but a retry asks it,
+// and so does the next run of a person.
+func TestRetriesAskTheSite(t *testing.T) {
+	for _, retries := range []int{0, 1} {
+		b := newBlog(t)
+		address := b.Listener.Addr().String()
+		b.Close()
+		again := &httptest.Server{Config: &http.Server{Handler: b.Config.Handler, ReadHeaderTimeout: time.Minute}}
+		file, _ := configured(t, "http://"+address+fmt.Sprintf("\n    retries: %d", retries))
+		log := &opener{open: func() {
+			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			again.Listener = l
+			again.Start()
+		}}
+		var out bytes.Buffer
+		status := run(t.Context(), []string{"run", "--config", file}, &out, log)
+		if retries == 0 {
+			log.open()
+			status = run(t.Context(), []string{"run", "--config", file}, &out, log)
+		}
+		if status != 0 || !strings.Contains(out.String(), "1 published") {
+			t.Errorf("%d retries: status %d\n%s%s", retries, status, out.String(), log.String())
+		}
+		if again.Listener != nil {
+			again.Close()
+		}
 	}
 }
 

@@ -30,17 +30,19 @@ const (
 )
 
 type hints struct {
-	URL, AdminKey, APIKey string // only for a new database
+	URL, AdminKey string
+	Given         bool   // the operator chose AdminKey, so it is not printed: output ends up in logs
+	APIKey        string // only of a new database
 }
 
 var hintText = template.Must(template.New("hints").Parse(`The site is at   {{.URL}}/
-The admin key is {{.AdminKey}}
+The admin key is {{if .Given}}that of -admin-key{{else}}{{.AdminKey}}{{end}}
 {{with .APIKey}}An API key is    {{.}}
 {{end}}The cache is at  {{.URL}}/_cache (the password is the admin key)
 
 A hit, a write, and the fresh page:
   curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
-  curl -H 'Authorization: Bearer {{.AdminKey}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published"}' {{.URL}}/admin/api/posts
+  curl -H 'Authorization: Bearer {{if .Given}}ADMIN-KEY{{else}}{{.AdminKey}}{{end}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published"}' {{.URL}}/admin/api/posts
   curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
 
 Ctrl+C stops the site.
@@ -65,7 +67,7 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	hints, key := hints{URL: call.URL(l), AdminKey: cmp.Or(o.adminKey, rand.Text())}, content.NewKey()
+	hints, key := hints{URL: call.URL(l), AdminKey: cmp.Or(o.adminKey, rand.Text()), Given: o.adminKey != ""}, content.NewKey()
 	filled, err := seed.Fill(ctx, s, seed.Options{BaseURL: hints.URL, APIKey: key, Empty: !o.seed})
 	if err != nil {
 		return err

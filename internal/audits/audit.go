@@ -39,19 +39,19 @@ func (a *audit) Cancel() {}
 
 // hit begins an audit of a hit with the given chance. It leaves out values that are stale by their
 // policy, and remembered errors: the source may say something else now.
-func (o *Auditor) hit(ctx context.Context, j store.Job, it *entry.Entry, src entry.Source, chance float64) {
+func (a *Auditor) hit(ctx context.Context, j store.Job, it *entry.Entry, src entry.Source, chance float64) {
 	now := j.Core.Now()
 	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Of(ctx).Auditing() {
 		return
 	}
-	if !o.take(now) {
+	if !a.take(now) {
 		j.View.Counts.Inc(measure.AuditsSkipped)
 		return
 	}
-	a := &audit{of: o, j: j, src: src, ctx: context.WithoutCancel(ctx)}
-	a.j.Entry, a.j.Used = it, true
-	if j.Core.Work.Begin(&a.Task, a) {
-		go a.run()
+	one := &audit{of: a, j: j, src: src, ctx: context.WithoutCancel(ctx)}
+	one.j.Entry, one.j.Used = it, true
+	if j.Core.Work.Begin(&one.Task, one) {
+		go one.run()
 	}
 }
 

@@ -28,25 +28,24 @@ type flight struct {
 
 	calls.Call[*flight, outcome]
 	lent    filling.Loan                 // of the loads that wait for this flight; see takeTurn
-	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	loading atomic.Bool                  // a loader was called
+	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
 	look    calls.Deadline               // of the first call to the remote tier
 }
 
 // outcome is the result of a flight.
 type outcome struct {
-	it       *entry.Entry // the value or remembered absence; nil when err is set
-	src      entry.Source
-	stale    measure.Reason // why the entry is served although it is not fresh
-	err      error          // why there is no value
-	cause    error          // why it is absent, in the loader's words
-	old      *entry.Entry   // with err or a remembered error: an entry that may be served in place of it
-	far      bool           // only the remote tier held old
-	again    bool           // no result; each caller that waits starts over
-	panicked error
-
-	ofExpired bool               // the value was loaded from an expired part
+	it        *entry.Entry // the value or remembered absence; nil when err is set
+	src       entry.Source
+	stale     measure.Reason // why the entry is served although it is not fresh
+	err       error          // why there is no value
+	cause     error          // why it is absent, in the loader's words
+	old       *entry.Entry   // with err or a remembered error: an entry that may be served in place of it
+	far       bool           // only the remote tier held old
+	again     bool           // no result; each caller that waits starts over
+	ofExpired bool           // the value was loaded from an expired part
+	panicked  error
 	span      *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
 }
 
@@ -65,9 +64,9 @@ func (f *flight) end(out outcome) {
 
 // failed ends the flight with an error. An old value that may stand in for it is served for a
 // Throttle without another load. failed notes that before it wakes the callers; otherwise the
-// next read would load.
+// next read would load. If the loader declined, nothing stands in for its answer.
 func (f *flight) failed(out outcome, spare *entry.Entry) {
-	if !errors.Is(out.err, filling.ErrDeclined) {
+	if !errors.Is(out.err, fault.ErrDeclined) {
 		out.old = f.standIn(spare)
 	}
 	out.far = out.far && out.old == spare
@@ -171,8 +170,8 @@ func refreshed(j *store.Job, out *outcome) {
 	case out.again:
 		j.View.Counts.Inc(measure.RefreshElsewhere)
 		j.Refreshing.Pause(now, refreshPause)
-	case errors.Is(out.err, filling.ErrDeclined):
-		j.View.Counts.Inc(measure.RefreshFailed)
+	case errors.Is(out.err, fault.ErrDeclined):
+		j.View.Counts.Inc(measure.RefreshDeclined)
 		j.Refreshing.Pause(now, j.Policy.Throttle)
 	case out.it == nil || out.it.Remembered():
 		j.View.Counts.Inc(measure.RefreshFailed)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -46,7 +45,7 @@ func (r *run) keepOrDrop(ctx context.Context, a *attempt, late bool) {
 // its place. Timeouts and cancellations are not remembered as failures of the source.
 func (r *run) rememberError(ctx context.Context, a *attempt, late bool) {
 	f, ttl := r.f, r.f.j.Policy.ErrorTTL
-	if ttl == 0 || f.j.Policy.Off || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
+	if ttl == 0 || f.j.Policy.Off || late || ctx.Err() != nil || f.standIn(r.spare) != nil || notOfSource(a.err) {
 		return
 	}
 	a.it = a.e
@@ -58,10 +57,10 @@ func (r *run) rememberError(ctx context.Context, a *attempt, late bool) {
 	}
 }
 
-// ours reports whether an error comes from this library, perhaps from another cache that the
-// loader read. Such an error is no failure of the source.
-func ours(err error) bool {
-	return slices.ContainsFunc([]error{fault.ErrOverloaded, fault.ErrLoadTimeout, fault.ErrClosed, fault.ErrRecursive, fault.ErrGoexit, filling.ErrDeclined}, func(own error) bool {
+// notOfSource reports whether an error is no failure of the source: the loader declined, or the error comes from this
+// library, perhaps from another cache that the loader read.
+func notOfSource(err error) bool {
+	return slices.ContainsFunc([]error{fault.ErrDeclined, fault.ErrOverloaded, fault.ErrLoadTimeout, fault.ErrClosed, fault.ErrRecursive, fault.ErrGoexit}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,6 +22,7 @@ var (
 	ErrNotFound    = errors.New("cache: not found")
 	ErrMiss        = errors.New("cache: miss, and no loader")
 	ErrNotModified = errors.New("cache: not modified")
+	ErrDeclined    = errors.New("cache: the load declined to give a value")
 	ErrOverloaded  = errors.New("cache: overloaded")
 	ErrLoadTimeout = fmt.Errorf("cache: the load took longer than LoadTimeout: %w", context.DeadlineExceeded)
 	ErrClosed      = errors.New("cache: closed")
@@ -114,7 +116,17 @@ func WrongUse(err error) error {
 	return Mark(err, ErrUsage)
 }
 
-// Failed reports whether a load failed, and did not only find nothing new.
-func Failed(err error) bool {
-	return err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified)
+// answers are the errors of a loader whose source has not failed.
+var answers = []error{ErrNotFound, ErrNotModified, ErrDeclined}
+
+// Failed reports whether a load failed, also in part.
+func Failed(err error) bool { return err != nil && !Only(err, answers...) }
+
+// Unmixed returns a loader's error, without the answers in it if it also reports a failure. Otherwise a key that
+// failed in part would be remembered as absent.
+func Unmixed(err error) error {
+	if err == nil || slices.ContainsFunc(answers, func(a error) bool { return Only(err, a) }) {
+		return err
+	}
+	return Without(err, answers...)
 }

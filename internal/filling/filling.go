@@ -7,7 +7,6 @@ package filling
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +27,7 @@ type Fill struct {
 	parent *Fill
 	tenant string
 	Audit  bool                    // it is for an audit: its value is not stored
-	Behind bool                    // it is a refresh: the call that began it has the old value
+	Behind bool                    // the call that began it has the old value
 	Turn   *Turn                   // that it runs in; set before the loader is called
 	tiers  *Tiers                  // with text, detects a loader that waits for itself
 	text   string                  // full key
@@ -79,11 +78,6 @@ func (t *Tiers) Tag(to *entry.TagSet, tenant, name string) bool {
 	return true
 }
 
-// ErrDeclined is in the error of a refresh that has no value for anybody, although its source has not failed.
-// The old value stays as it is. The error is not remembered, and no old value replaces it for the callers that
-// joined the refresh.
-var ErrDeclined = errors.New("the load declined to return a value")
-
 // Open begins a load of a key. parent is the load around it, or nil. f is zero.
 func (f *Fill) Open(parent *Fill, t *Tiers, tenant, text string) {
 	f.parent, f.tiers, f.tenant, f.text, f.Facts = parent, t, tenant, text, NothingSaid
@@ -118,6 +112,9 @@ func Running(ctx context.Context) *Fill {
 
 // Auditing reports whether the load runs for an audit. A load that its loader causes does not.
 func (f *Fill) Auditing() bool { return f != nil && f.Audit }
+
+// InBackground reports whether the load runs behind the call that began it. A load that its loader causes does not.
+func (f *Fill) InBackground() bool { return f != nil && (f.Behind || f.Audit) }
 
 // Tenant returns the tenant whose key is being loaded, also after the load has ended.
 func (f *Fill) Tenant() string {

@@ -3,20 +3,19 @@ package filling
 import (
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Turn is one of the MaxLoads turns. A load that is nested in another one runs in its turn. The turn is free again
 // when both have returned: a loader that does not look at its context may outlive the load around it.
 type Turn struct {
-	of    turns
+	of    *semaphore.Weighted
 	loads atomic.Int64
 }
 
-// turns are those of a semaphore.
-type turns interface{ Release(n int64) }
-
 // Take begins the first load of the turn, which was acquired of these turns.
-func (t *Turn) Take(of turns) {
+func (t *Turn) Take(of *semaphore.Weighted) {
 	t.of = of
 	t.loads.Store(1)
 }
@@ -45,14 +44,20 @@ func (t *Turn) Leave() {
 // Loan is the turns that loads have lent to a flight, because they wait for it. The zero Loan has none.
 type Loan struct {
 	mu     sync.Mutex // protects the rest
-	lent   []*Turn
+	lent   *lent
 	onLend func()
+}
+
+// lent is a list of turns. Few flights are lent any.
+type lent struct {
+	turn *Turn
+	next *lent
 }
 
 // Lend adds a turn.
 func (l *Loan) Lend(t *Turn) {
 	l.mu.Lock()
-	l.lent = append(l.lent, t)
+	l.lent = &lent{t, l.lent}
 	f := l.onLend
 	l.mu.Unlock()
 	if f != nil {
@@ -64,9 +69,9 @@ func (l *Loan) Lend(t *Turn) {
 func (l *Loan) OnLend(f func()) {
 	l.mu.Lock()
 	l.onLend = f
-	lent := len(l.lent) > 0
+	anyLent := l.lent != nil
 	l.mu.Unlock()
-	if lent {
+	if anyLent {
 		f()
 	}
 }
@@ -75,8 +80,8 @@ func (l *Loan) OnLend(f func()) {
 func (l *Loan) Share() *Turn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for ; len(l.lent) > 0; l.lent = l.lent[1:] {
-		if t := l.lent[0]; t.Share() {
+	for ; l.lent != nil; l.lent = l.lent.next {
+		if t := l.lent.turn; t.Share() {
 			return t
 		}
 	}

@@ -37,6 +37,7 @@ const (
 	RefreshFailed
 	RefreshSkipped
 	RefreshElsewhere
+	RefreshDeclined
 	FillStored
 	FillLost
 	FillFailed

@@ -20,6 +20,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
 )
 
 const feedSize = 20
@@ -82,7 +83,7 @@ func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Fee
 			return err
 		}
 		f = &feeds.Feed{
-			Title: printable("Digests of " + user.Name), Description: "The latest digests",
+			Title: xmltext.Text("Digests of " + user.Name), Description: "The latest digests",
 			Link: &feeds.Link{Href: a.BaseURL + "/feed/" + url.PathEscape(user.Slug)},
 		}
 		all, err := db.Digests(ctx, user.ID, "", feedSize)
@@ -128,7 +129,7 @@ func (a *api) add(f *feeds.Feed, d store.Digest, p digest.Metadata) error {
 	where := fmt.Sprintf("%s#digest-%d", f.Link.Href, d.ID)
 	f.Items = append(f.Items, &feeds.Item{
 		Id: where, IsPermaLink: "true", Title: title(digest.Kind(d.Type), start), Link: &feeds.Link{Href: where},
-		Description: start.Format(minutes) + " to " + end.Format(minutes), Content: printable(string(body)), Created: d.CreatedAt.UTC(),
+		Description: start.Format(minutes) + " to " + end.Format(minutes), Content: xmltext.Text(string(body)), Created: d.CreatedAt.UTC(),
 	})
 	if d.CreatedAt.After(f.Updated) {
 		f.Updated = d.CreatedAt.UTC()
@@ -141,15 +142,4 @@ func title(k digest.Kind, start time.Time) string {
 		digest.FourHours: "Four hours from 2 Jan 2006 15:04", digest.Daily: "Monday, 2 Jan 2006",
 		digest.Weekly: "Week of 2 Jan 2006", digest.Monthly: "January 2006",
 	}[k])
-}
-
-// printable drops the characters that XML 1.0 cannot represent (section 2.2): with one of
-// them, no reader accepts the feed.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 }

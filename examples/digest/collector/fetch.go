@@ -88,6 +88,9 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 		c.Tell(ctx, r.SourceID)
 	}
 	c.tell(ctx, l.State, f, r)
+	if res.Cut {
+		c.warnOnce(ctx, "the list of a source is too long, so its last items are not read; name an address with fewer items", "source", r.SourceID)
+	}
 	return r
 }
 
@@ -95,6 +98,9 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 func (c *Collector) ask(ctx context.Context, s store.FetchState, now bool) (res fetchers.Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.FetchTimeout)
 	defer cancel()
+	if now {
+		ctx = fetch.Anew(ctx)
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%w with a %T", errPanicked, v) // v may quote what the source sent

@@ -181,3 +181,29 @@ func TestCleaningInBatches(t *testing.T) {
 		t.Errorf("cleaned %+v, want 1200", got)
 	}
 }
+
+// The last of a long list may be new. A list that is cut off is logged once.
+func TestLongLists(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("rss", "")
+	c := w.collector()
+	var titles []string
+	for i := range 600 {
+		titles = append(titles, fmt.Sprint(i))
+	}
+	w.list(c, titles...)
+	w.list(c, append(titles, "new")...)
+	if all := w.versions(id); len(all) != 601 || all[600] != "new 1" {
+		t.Errorf("%d items are stored, the last is %s; want 601 and the new one", len(all), all[len(all)-1])
+	}
+	for range 2 {
+		r := listing(titles...)
+		r.Cut = true
+		w.fakes["rss"].set(r, nil)
+		w.clock.add(4 * time.Hour)
+		w.once(c)
+	}
+	if n := w.log.count("too long"); n != 1 {
+		t.Errorf("%d lines about the list, want one:\n%s", n, w.log.b.String())
+	}
+}

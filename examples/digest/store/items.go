@@ -31,15 +31,49 @@ type Item struct {
 	LastSeenAt  time.Time `json:"last_seen_at"` // when the source last listed it
 }
 
-// ItemKey identifies an item in its source: by guid, else by normalised URL, else by content.
-func ItemKey(it Item) string {
+// itemKey identifies an item in its source: by guid, else by normalised URL, else by content.
+func itemKey(it Item) string {
 	switch {
 	case it.GUID != "":
-		return "guid:" + it.GUID
+		return "guid:" + anyScheme(it.GUID)
 	case it.URL != "":
-		return "url:" + NormaliseURL(it.URL)
+		return "url:" + page(it.URL)
 	}
 	return "hash:" + contentHash(it)
+}
+
+func page(url string) string { return anyScheme(NormaliseURL(url)) }
+
+// anyScheme returns a URL in the form that it has in keys: a site that moves to https keeps its items.
+func anyScheme(url string) string {
+	if rest, ok := strings.CutPrefix(url, "https://"); ok {
+		return "http://" + rest
+	}
+	return url
+}
+
+// key returns the key of an item. Some feeds give several items one guid; shared means that this one
+// does. Then the page is a part of the key. The key must not depend on the other items of a list, so
+// an item that is stored keeps its key.
+func (tx *Tx) key(ctx context.Context, it Item, shared bool) (string, error) {
+	key := itemKey(it)
+	if it.GUID == "" || it.URL == "" {
+		return key, nil
+	}
+	const apart = "\x1f" // in no guid, and before all other characters
+	own := key + apart + page(it.URL)
+	stored, err := sqlite.One[struct {
+		Own, Shared, Alone bool
+		URL                string
+	}](ctx, tx.Conn, `SELECT EXISTS (SELECT 1 FROM raw_items WHERE source_id = ?1 AND item_key = ?2) AS own,
+		EXISTS (SELECT 1 FROM raw_items WHERE source_id = ?1 AND item_key > ?3 || ?4 AND item_key < ?3 || ' ') AS shared,
+		a.id IS NOT NULL AS alone, coalesce(a.url, '') AS url
+		FROM (SELECT 1) LEFT JOIN (SELECT id, url FROM raw_items WHERE source_id = ?1 AND item_key = ?3 ORDER BY version DESC LIMIT 1) a`,
+		it.SourceID, own, key, apart)
+	if stored.Own || (shared || stored.Shared) && !(stored.Alone && page(stored.URL) == page(it.URL)) {
+		key = own
+	}
+	return key, err
 }
 
 // contentHash distinguishes versions of an item. It omits the times, because sources change
@@ -86,10 +120,20 @@ type Added struct {
 
 // AddItems stores the items that a source lists now. A changed item is stored as a new version.
 func (tx *Tx) AddItems(ctx context.Context, source int64, items []Item) (Added, error) {
+	pages, shared := map[string]string{}, map[string]bool{} // by guid
+	for _, it := range items {
+		first, listed := pages[it.GUID]
+		shared[it.GUID] = shared[it.GUID] || listed && first != page(it.URL)
+		pages[it.GUID] = page(it.URL)
+	}
 	var sum Added
 	seen := map[string]bool{}
 	for _, it := range items {
-		it.SourceID, it.Key, it.ContentHash = source, ItemKey(it), contentHash(it)
+		var err error
+		it.SourceID, it.ContentHash = source, contentHash(it)
+		if it.Key, err = tx.key(ctx, it, shared[it.GUID]); err != nil {
+			return Added{}, err
+		}
 		if seen[it.Key] { // two entries with one key would replace each other at every fetch
 			sum.Same++
 			continue
@@ -106,12 +150,16 @@ func (tx *Tx) addItem(ctx context.Context, it Item, sum *Added) error {
 	now := tx.now()
 	last, err := sqlite.One[Item](ctx, tx.Conn, `SELECT i.* FROM raw_items i
 		WHERE i.source_id = ? AND i.item_key = ? ORDER BY i.version DESC LIMIT 1`, it.SourceID, it.Key)
+	as := it
+	if anyScheme(it.URL) == anyScheme(last.URL) {
+		as.URL = last.URL
+	}
 	switch {
 	case errors.Is(err, ErrNotFound):
 		sum.New++
 	case err != nil:
 		return err
-	case last.ContentHash == it.ContentHash || last.Version >= MaxVersions:
+	case last.ContentHash == contentHash(as), last.Version >= MaxVersions:
 		sum.Same++
 		return tx.Exec(ctx, `UPDATE raw_items SET last_seen_at = ? WHERE id = ?`, now, last.ID)
 	default:

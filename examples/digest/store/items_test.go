@@ -58,6 +58,55 @@ func TestItemsAreKnownAgain(t *testing.T) {
 	}
 }
 
+// The key of an item does not depend on the other items of the list.
+func TestSharedGUIDs(t *testing.T) {
+	item := func(guid, page string) store.Item {
+		return store.Item{GUID: guid, URL: "https://a.example/" + page, Title: page}
+	}
+	type steps []struct {
+		items []store.Item
+		want  store.Added
+	}
+	for name, tt := range map[string]steps{
+		"together, then one, then none, then one": {
+			{[]store.Item{item("g", "1"), item("g", "2")}, store.Added{New: 2}},
+			{[]store.Item{item("g", "2")}, store.Added{Same: 1}}, {nil, store.Added{}}, {[]store.Item{item("g", "1")}, store.Added{Same: 1}},
+		},
+		"a feed of one item with one guid for ever": {
+			{[]store.Item{item("g", "1"), item("g", "2")}, store.Added{New: 2}}, {[]store.Item{item("g", "3")}, store.Added{New: 1}},
+		},
+		"one, then another beside it": {
+			{[]store.Item{item("g", "1")}, store.Added{New: 1}}, {[]store.Item{item("g", "2"), item("g", "1")}, store.Added{New: 1, Same: 1}},
+			{[]store.Item{item("g", "2")}, store.Added{Same: 1}}, {[]store.Item{item("g", "1")}, store.Added{Same: 1}},
+		},
+		"one whose page moves": {
+			{[]store.Item{item("g", "1")}, store.Added{New: 1}}, {[]store.Item{item("g", "2")}, store.Added{Updated: 1}},
+		},
+		"one that is listed twice is not shared": {
+			{[]store.Item{item("g", "1"), item("g", "1")}, store.Added{New: 1, Same: 1}}, {[]store.Item{item("g", "2")}, store.Added{Updated: 1}},
+		},
+		"without pages, the first counts": {
+			{[]store.Item{{GUID: "g", Title: "1"}, {GUID: "g", Title: "2"}}, store.Added{New: 1, Same: 1}}, {[]store.Item{{GUID: "g", Title: "2"}}, store.Added{Updated: 1}},
+		},
+		"a guid that begins like another": {
+			{[]store.Item{item("g", "1"), item("g h", "2")}, store.Added{New: 2}}, {[]store.Item{item("g", "3")}, store.Added{Updated: 1}},
+		},
+		"from http to https": {
+			{[]store.Item{{GUID: "http://a.example/1", Title: "1"}, {URL: "http://a.example/2", Title: "2"}, {GUID: "3", URL: "http://a.example/3"}}, store.Added{New: 3}},
+			{[]store.Item{{GUID: "https://a.example/1", Title: "1"}, {URL: "https://a.example/2", Title: "2"}, {GUID: "3", URL: "https://a.example/3"}}, store.Added{Same: 3}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			for i, step := range tt {
+				if got := w.addItems(1, step.items...); got != step.want {
+					t.Errorf("list %d: %+v, want %+v", i, got, step.want)
+				}
+			}
+		})
+	}
+}
+
 // An item belongs to the window [start, end) in which it was fetched, not published.
 func TestItemsOfAWindow(t *testing.T) {
 	w := newWorld(t, 3)

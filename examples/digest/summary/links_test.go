@@ -46,6 +46,10 @@ func TestCheck(t *testing.T) {
 		{"another address for words", "[https://evil.example](https://a.example/one)", "[a.example/one](https://a.example/one)", 0},
 		{"HTML", `<a href="https://evil.example">x</a> <img src=x> y`, `\<a href="">x\</a> \<img src=x> y`, 1},
 		{"a mail address", "write to me@a.example", "write to me@a.example", 0},
+		{"thoughts", "<think>\nThe user wants https://a.example/one.\n</think>\n\n# News", "# News", 0},
+		{"thoughts, by another name", " <Thinking>x</Thinking># News", "# News", 0},
+		{"thoughts without a beginning", "The user wants news.\n</think>\n\n# News", "# News", 0},
+		{"a text about thoughts", "# News\n\nUse `<think>` and </think>, they say", "# News\n\nUse `\\<think>` and \\</think>, they say", 0},
 		{"less than", "1 < 2 and 3 > 2", "1 < 2 and 3 > 2", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -55,7 +59,7 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-	for _, in := range []string{"", " \n\t ", "---", "[](https://evil.example)", "![](https://a.example/one)"} {
+	for _, in := range []string{"", " \n\t ", "---", "[](https://evil.example)", "![](https://a.example/one)", "<think>\nThe user wants", "<think>x</think>\n"} {
 		if _, err := summary.Check(in, linked); !errors.Is(err, summary.ErrEmpty) {
 			t.Errorf("Check(%q) = %v, want %v", in, err, summary.ErrEmpty)
 		}
@@ -67,7 +71,7 @@ func TestCheckLeavesNoOtherLink(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"[", "]", "(", ")", "<", ">", "!", "\\", "\"", "'", "`", "```\n", "\n", "\n\n", " ", "|", "*", "_", ":", "&amp;", "word", "字",
 		"https://a.example/one", "https://evil.example/x", "//evil.example", "www.evil.example", "javascript:alert(1)", "data:text/html,x",
-		"me@evil.example", "<a href=", "[x]: ", "[x]", "](", "> ", "- ", "HTTPS://EVIL.example", "ftp://evil.example/",
+		"me@evil.example", "<a href=", "<think>", "</think>", "[x]: ", "[x]", "](", "> ", "- ", "HTTPS://EVIL.example", "ftp://evil.example/",
 	})
 	allowed := map[string]bool{"https://a.example/one": true}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM))

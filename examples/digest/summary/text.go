@@ -94,7 +94,13 @@ var (
 	tag  = regexp.MustCompile(`(?i)\\*<(?:https?://[^\s<>]*>|[a-z/!?])`)
 )
 
-// Check removes images and all links that are not of an item, but keeps the words of these links.
+// Some models begin with their thoughts. A server that strips the first tag leaves the last, on its
+// own line. Thoughts without an end are an answer that was cut off before the text.
+var thoughts = regexp.MustCompile(`(?is)\A\s*<(?:think|thinking|thought|reasoning)>.*?(?:</(?:think|thinking|thought|reasoning)>|\z)` +
+	`|\A.*\n[ \t]*</(?:think|thinking|thought|reasoning)>[ \t\r]*(?:\n|\z)`)
+
+// Check removes thoughts, images and all links that are not of an item, but keeps the words of these
+// links.
 func Check(markdown string, items []Item) (s Summary, err error) {
 	c := checker{allowed: map[string]string{}}
 	for _, it := range items {
@@ -102,7 +108,7 @@ func Check(markdown string, items []Item) (s Summary, err error) {
 			c.allowed[likeness(to)] = to
 		}
 	}
-	s.Markdown = strings.ToValidUTF8(markdown, "\uFFFD")
+	s.Markdown = thoughts.ReplaceAllString(strings.ToValidUTF8(markdown, "\uFFFD"), "")
 	for range maxNested {
 		before := s.Markdown
 		s.Markdown = strings.TrimSpace(bare.ReplaceAllStringFunc(link.ReplaceAllStringFunc(before, c.link), c.bare))

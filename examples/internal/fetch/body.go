@@ -50,7 +50,11 @@ func (c polite) read(resp *http.Response, a *ask) (body *bytes.Buffer, hash stri
 }
 
 func decoded(r io.Reader, h http.Header) (io.Reader, error) {
-	switch strings.ToLower(strings.Join(h["Content-Encoding"], ",")) {
+	coding := strings.ToLower(strings.Join(h["Content-Encoding"], ","))
+	if lookup(coding) != nil {
+		return r, nil // a charset in the wrong header
+	}
+	switch coding {
 	case "", "identity":
 		return r, nil
 	case "gzip", "x-gzip":
@@ -58,7 +62,7 @@ func decoded(r io.Reader, h http.Header) (io.Reader, error) {
 		if _, err := b.Peek(1); err == io.EOF {
 			return b, nil // an empty body, which some servers label as gzip
 		}
-		return gzip.NewReader(b)
+		return newGunzip(b)
 	}
 	return nil, ErrEncoding
 }

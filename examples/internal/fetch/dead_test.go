@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -69,6 +70,50 @@ func TestDeadHosts(t *testing.T) {
 				if !errors.Is(err, tt.want) || asked != before+1 {
 					t.Errorf("after a minute Get = %v, want %v again", err, tt.want)
 				}
+			})
+		})
+	}
+}
+
+// A new attempt asks a host that did not answer the one before. Its own failures count.
+func TestAnew(t *testing.T) {
+	for _, path := range []string{"/page", "/robots.txt"} {
+		t.Run(path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked, down := 0, true
+				c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) {
+					if asked++; down {
+						return nil, dialError(os.ErrDeadlineExceeded)
+					}
+					return reply(200, "User-agent: *\nDisallow: /x"), nil
+				})})
+				ask := func(ctx context.Context) (err error) {
+					if path == "/robots.txt" {
+						_, err = c.Robots(ctx, "http://a.example/")
+					} else {
+						_, err = c.Get(ctx, fetch.Request{URL: "http://a.example" + path})
+					}
+					return err
+				}
+				expect := func(ctx context.Context, requests int, well bool) {
+					t.Helper()
+					before := asked
+					if err := ask(ctx); (err == nil) != well || asked-before != requests {
+						t.Errorf("%d requests, %v; want %d, well %v", asked-before, err, requests, well)
+					}
+				}
+				first := fetch.Anew(t.Context())
+				expect(first, 1, false)
+				expect(first, 0, false)
+				advance(10 * time.Second)
+				expect(t.Context(), 0, false)
+				second := fetch.Anew(t.Context())
+				expect(second, 1, false)
+				advance(55 * time.Second) // the failure of the first is a minute old, that of the second is not
+				expect(second, 0, false)
+				down = false
+				expect(t.Context(), 0, false)
+				expect(fetch.Anew(t.Context()), 1, true)
 			})
 		})
 	}

@@ -82,18 +82,36 @@ type deadHost string
 func (d deadHost) Error() string     { return string(d) }
 func (d deadHost) CacheCode() string { return string(d) }
 
+type anewKey struct{}
+
+// Anew returns a context for a new attempt. Its requests ignore failures to connect, and to read a
+// robots.txt, that were stored before now: the host may answer again. They obey those stored later.
+func Anew(ctx context.Context) context.Context {
+	return context.WithValue(ctx, anewKey{}, time.Now())
+}
+
+// stored returns for how long failures count in ctx, and whether that is limited.
+func stored(ctx context.Context) (age time.Duration, limited bool) {
+	began, limited := ctx.Value(anewKey{}).(time.Time)
+	return max(time.Since(began), 0) + time.Millisecond, limited // the cache counts in milliseconds
+}
+
 // alive returns an error if the host is stored as dead.
 func (c *Client) alive(ctx context.Context, u *url.URL, host string) error {
-	_, err := c.dead.Fetch(ctx, host, nil)
+	var opts []cache.Option
+	if age, limited := stored(ctx); limited {
+		opts = append(opts, cache.MaxAge(age))
+	}
+	_, err := c.dead.Fetch(ctx, host, nil, opts...)
 	if remembered, ok := errors.AsType[*cache.RememberedError](err); ok {
 		return &Error{URL: redacted(u), Kind: ErrDeadHost, Err: err, Detail: remembered.Code}
 	}
 	return ctx.Err() // the host is not dead, or the cache does not answer
 }
 
-// bury stores that a host does not answer.
+// bury stores that a host does not answer, in place of an earlier failure.
 func (c *Client) bury(ctx context.Context, host, reason string) {
-	_, _ = c.dead.GetOrLoad(ctx, host, func(context.Context, string) (struct{}, error) { return struct{}{}, deadHost(reason) })
+	_, _ = c.dead.GetOrLoad(ctx, host, func(context.Context, string) (struct{}, error) { return struct{}{}, deadHost(reason) }, cache.MaxAge(0))
 }
 
 // failure returns an error that callers can branch on. ctx is the context of the load,

@@ -41,16 +41,22 @@ type Response struct {
 	FreshFor    time.Duration // for how much longer the origin calls its answer fresh. Zero means that it does not say, or forbids reuse
 }
 
-// Open returns the content as a stream, decompressed. An error means that a packed body is damaged.
+// Open returns the content as a stream, decompressed, even if no header says that it is gzip. An
+// error means that the content, or a packed body, is damaged.
 func (r Response) Open() (io.Reader, error) {
-	if !r.Packed {
-		return bytes.NewReader(r.Body), nil
+	body := io.Reader(bytes.NewReader(r.Body))
+	if r.Packed {
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, &Error{Kind: ErrEncoding, Err: err, Detail: "packed body"}
+		}
+		body = z
 	}
-	z, err := gzip.NewReader(bytes.NewReader(r.Body))
+	content, err := unlabelled(body)
 	if err != nil {
-		return nil, &Error{Kind: ErrEncoding, Err: err, Detail: "packed body"}
+		return nil, &Error{Kind: ErrEncoding, Err: err, Detail: "gzip"}
 	}
-	return z, nil
+	return content, nil
 }
 
 // ask holds what a request needs in addition to its header. It travels in the context.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -74,6 +75,10 @@ func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	req := a.request(ctx, at)
 	req.Header.Set("Accept", "text/plain,*/*;q=0.1")
 	got, err := c.do(req, c.rules)
+	if age, limited := stored(ctx); err == nil && got.StatusCode == http.StatusServiceUnavailable && limited && says(got.Response, ";hit") {
+		req.Header.Set("Cache-Control", fmt.Sprintf("max-age=%d", int(age/time.Second)))
+		got, err = c.do(req, c.rules)
+	}
 	switch {
 	case errors.Is(err, ErrTooManyRedirects), errors.Is(err, ErrRedirectLoop):
 		return readRobots(nil, ""), nil
@@ -82,7 +87,9 @@ func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	case got.StatusCode == http.StatusServiceUnavailable:
 		return &Robots{}, faultOf(at, got.Header.Get(faultHeader))
 	}
-	return readRobots(got.body, token(c.cfg.UserAgent)), nil
+	text, _ := Response{Body: got.body}.Open() // damaged gzip has no rules
+	rules, _ := io.ReadAll(io.LimitReader(cmp.Or(text, io.Reader(http.NoBody)), maxRobotsBytes))
+	return readRobots(rules, token(c.cfg.UserAgent)), nil
 }
 
 // obedient runs before the cache of answers, because robots.txt must apply to redirects and to

@@ -211,3 +211,14 @@ func FuzzRobots(f *testing.F) {
 		r.Allowed(path)
 	})
 }
+
+// A robots.txt that is gzip without a header that says so is read as its text.
+func TestCompressedRobots(t *testing.T) {
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, pack(t, "gzip", "User-agent: *\nDisallow: /x"))
+	})
+	r, err := local(t).Robots(t.Context(), o.URL)
+	if err != nil || r.Allowed(o.URL+"/x") || !r.Allowed(o.URL+"/y") {
+		t.Errorf("Robots = %+v, %v; want /x forbidden", r, err)
+	}
+}

@@ -20,7 +20,8 @@ const sniffed = 64 << 10
 
 // Text returns the content as UTF-8, without a byte order mark. It takes the charset from
 // the first of these that gives one: the mark, the Content-Type, the XML declaration, UTF-8
-// if the content is valid, the HTML meta element. The last one is windows-1252, as in browsers.
+// if the content is nearly valid, the HTML meta element. The last one is windows-1252, as in
+// browsers. Bytes that the charset does not have become U+FFFD.
 func (r Response) Text() (io.Reader, error) {
 	body, err := r.Open()
 	if err != nil {
@@ -55,15 +56,22 @@ func encodingOf(head []byte, contentType string) encoding.Encoding {
 	return charmap.Windows1252
 }
 
-// isUTF8 allows a rune that is cut off at the end. It refuses ISO-2022-JP, which has
-// escapes but is valid UTF-8.
+// isUTF8 allows a rune that is cut off at the end, and bytes that are not UTF-8 if more runes need
+// several bytes: one bad byte must not spell all other names wrongly. It refuses ISO-2022-JP,
+// which has escapes but is valid UTF-8.
 func isUTF8(b []byte) bool {
-	for n := 0; n < utf8.UTFMax && n <= len(b); n++ {
-		if utf8.Valid(b[:len(b)-n]) {
-			return bytes.IndexByte(b, 0x1b) < 0
+	bad, long := 0, 0
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		switch {
+		case n > 1:
+			long++
+		case r == utf8.RuneError && (utf8.FullRune(b[i:]) || len(b) < sniffed):
+			bad++
 		}
+		i += n
 	}
-	return false
+	return (bad == 0 || bad < long) && bytes.IndexByte(b, 0x1b) < 0
 }
 
 // lookup finds an encoding by its label, nil if there is none. A label that is readable as

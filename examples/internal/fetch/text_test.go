@@ -58,6 +58,7 @@ func TestText(t *testing.T) {
 		{"http-equiv", `<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">` + in(t, charmap.Windows1251, "кофе"), "", `<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">кофе`},
 		{"a meta element that lies", `<meta charset="iso-8859-1">café`, "text/html", `<meta charset="iso-8859-1">café`},
 		{"Japanese in seven bits", `<meta charset="iso-2022-jp">` + in(t, japanese.ISO2022JP, "珈琲"), "text/html", `<meta charset="iso-2022-jp">珈琲`},
+		{"one bad byte among UTF-8", "<a>café – 咖啡 \xff</a>", "", "<a>café – 咖啡 \uFFFD</a>"},
 		{"nothing but bytes", "caf\xe9 \x93x\x94", "", "café “x”"},
 		{"UTF-8 that says so and is broken", "caf\xc3\xa9\xff!", "text/plain; charset=utf-8", "café\uFFFD!"},
 		{"a meta element of UTF-8, and broken", `<meta charset="utf-8">é` + "\xff", "", `<meta charset="utf-8">é` + "\uFFFD"},

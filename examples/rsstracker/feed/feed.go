@@ -8,9 +8,10 @@ import (
 	"html"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gorilla/feeds"
+
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
 )
 
 // File is the name of the feed in its site's folder, and ContentType its media type.
@@ -111,11 +112,5 @@ func date(t time.Time) string {
 
 // Line returns s on one line, without characters that XML forbids.
 func Line(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(xmltext.Text(s), "\uFFFD", "")), " ")
 }

@@ -66,12 +66,12 @@ func TestMemory(t *testing.T) {
 		if err != nil || resp.NotModified != same {
 			t.Fatalf("Sitemap: NotModified %v, want %v; %v", resp.NotModified, same, err)
 		}
-		body, err := resp.Open()
+		text, err := resp.Text()
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		sum, err := sitemap.Read(body, sitemap.Options{}, func(sitemap.Entry) error {
+		sum, err := sitemap.Read(text, sitemap.Options{}, func(sitemap.Entry) error {
 			if n%5_000 == 0 {
 				heap.sample()
 			}

@@ -18,9 +18,9 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/twofold-go/twofold/examples/internal/dates"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
-	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 )
 
 // ErrNotHTML means that the content is not an HTML page.
@@ -55,9 +55,9 @@ func Parse(body []byte, contentType string) (Meta, error) {
 		Title:       first(maxTitle, p.named["og:title"], p.text(atom.Title), p.text(atom.H1)),
 		Description: first(maxDescription, p.named["og:description"], p.named["description"]),
 	}
-	for _, name := range dates {
+	for _, name := range publication {
 		if m.Published.IsZero() {
-			m.Published, _ = sitemap.ParseDate(p.named[name]) // an error comes with the zero time
+			m.Published, _ = dates.Parse(p.named[name]) // an error comes with the zero time
 		}
 	}
 	content := cmp.Or(p.text(atom.Article), p.text(atom.Main), p.text(atom.Body))
@@ -75,10 +75,10 @@ func looksLikeHTML(body []byte, contentType string) bool {
 }
 
 var (
-	dates  = []string{"article:published_time", "datepublished", "dc.date", "date", "pubdate", "time"}
-	kept   = []atom.Atom{atom.Title, atom.H1, atom.Article, atom.Main}                                   // their first text
-	aside  = []atom.Atom{atom.Head, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form}           // not content of the body
-	hidden = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Textarea} // drawings have titles too
+	publication = []string{"article:published_time", "datepublished", "dc.date", "date", "pubdate", "time"}
+	kept        = []atom.Atom{atom.Title, atom.H1, atom.Article, atom.Main}                                   // their first text
+	aside       = []atom.Atom{atom.Head, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form}           // not content of the body
+	hidden      = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Textarea} // drawings have titles too
 )
 
 // reader counts the open elements of each name. That is enough for the elements here, which do not
@@ -169,7 +169,7 @@ func (p *reader) name(z *html.Tokenizer) {
 	}
 	for _, by := range []string{"property", "name", "itemprop"} {
 		name := strings.ToLower(attrs[by])
-		if p.named[name] == "" && (slices.Contains(dates, name) || slices.Contains([]string{"og:title", "og:description", "description"}, name)) {
+		if p.named[name] == "" && (slices.Contains(publication, name) || slices.Contains([]string{"og:title", "og:description", "description"}, name)) {
 			p.named[name] = attrs["content"]
 		}
 	}

@@ -1,10 +1,9 @@
 // Package sitemap reads sitemaps in bounded memory, in every form that sites serve: XML,
-// index, text, gzip, with mistakes.
+// index, text, with mistakes.
 package sitemap
 
 import (
 	"bufio"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/twofold-go/twofold/examples/internal/dates"
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
 )
 
 // The errors of [Read] wrap one of these, or come from the reader or the callback.
@@ -20,7 +22,6 @@ var (
 	ErrEmpty  = errors.New("sitemap: empty")
 	ErrFormat = errors.New("sitemap: not a sitemap")
 	ErrLimit  = errors.New("sitemap: over a limit")
-	ErrDate   = errors.New("sitemap: not a date")
 	ErrURL    = errors.New("sitemap: not a usable URL")
 )
 
@@ -46,7 +47,7 @@ type Entry struct {
 // Options limit what Read reads.
 type Options struct {
 	Base       *url.URL // the URL of the sitemap, for relative URLs. Nil means that Read skips them
-	MaxBytes   int64    // after decompression. Zero means 50 MiB, the protocol's limit
+	MaxBytes   int64    // of the text. Zero means 50 MiB, the protocol's limit
 	MaxEntries int      // 0 means 200,000, four times the protocol's limit
 }
 
@@ -64,7 +65,7 @@ type Summary struct {
 	Partial error // why the rest was not read. Nil means that all was read
 }
 
-// Read calls fn with each entry. It stops at an error of fn. If the sitemap breaks off
+// Read calls fn with each entry of a text, which [fetch.Response.Text] returned. It stops at an error of fn. If the sitemap breaks off
 // after the first entry, Summary.Partial says why.
 func Read(r io.Reader, opt Options, fn func(Entry) error) (Summary, error) {
 	if opt.MaxBytes <= 0 {
@@ -73,7 +74,8 @@ func Read(r io.Reader, opt Options, fn func(Entry) error) (Summary, error) {
 	if opt.MaxEntries <= 0 {
 		opt.MaxEntries = 200_000
 	}
-	text, first, err := decode(r, opt.MaxBytes)
+	text := bufio.NewReader(xmltext.Clean(http.MaxBytesReader(nil, io.NopCloser(r), opt.MaxBytes)))
+	first, err := firstByte(text)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -108,8 +110,8 @@ func (s *sink) put(r raw) error {
 		return fmt.Errorf("%w: more than %d entries", ErrLimit, s.opt.MaxEntries)
 	}
 	e := Entry{Child: s.sum.Kind == Index, Loc: loc, Title: r.title}
-	e.LastMod, _ = ParseDate(r.lastMod) // a bad date counts as none
-	e.Published, _ = ParseDate(r.published)
+	e.LastMod, _ = dates.Parse(r.lastMod) // a bad date counts as none
+	e.Published, _ = dates.Parse(r.published)
 	if s.failed = s.fn(e); s.failed != nil {
 		return s.failed
 	}
@@ -132,40 +134,24 @@ func (s *sink) finish(err error) (Summary, error) {
 	return s.sum, err
 }
 
-// decode decompresses gzip, detected by its first bytes, and returns the first byte after spaces.
-func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
-	b := bufio.NewReader(r)
-	for range 2 { // a .gz file that the server compressed again for the transfer
-		head, err := b.Peek(2)
-		if err != nil || head[0] != 0x1f || head[1] != 0x8b {
-			break // a read error shows again at the next read
-		}
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, 0, fmt.Errorf("%w: %w", ErrFormat, err)
-		}
-		b = bufio.NewReader(z)
-	}
-	b = bufio.NewReader(http.MaxBytesReader(nil, io.NopCloser(b), limit))
-	if head, _ := b.Peek(3); string(head) == "\xef\xbb\xbf" { // a byte order mark
-		_, _ = b.Discard(3)
-	}
+// firstByte returns the first byte that is not a space, and leaves it in the text.
+func firstByte(text *bufio.Reader) (byte, error) {
 	for {
-		c, err := b.ReadByte()
+		c, err := text.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, 0, ErrEmpty
+			return 0, ErrEmpty
 		case err != nil:
-			return nil, 0, fmt.Errorf("sitemap: %w", err)
+			return 0, fmt.Errorf("sitemap: %w", err)
 		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
-			return b, c, b.UnreadByte()
+			return c, text.UnreadByte()
 		}
 	}
 }
 
 // readText reads an absolute URL on each line. If the first line has none, the text is not a
 // sitemap.
-func readText(r *bufio.Reader, out *sink) error {
+func readText(r io.Reader, out *sink) error {
 	out.opt.Base = nil
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxToken)

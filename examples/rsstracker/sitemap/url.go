@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"golang.org/x/net/idna"
 
@@ -72,52 +71,4 @@ func escapes(s string) string {
 func Identity(normalised string) string {
 	_, rest, _ := strings.Cut(normalised, "://")
 	return rest
-}
-
-// layouts are the forms of the W3C note on dates, and invalid ones in use. Without a zone, a date
-// is UTC.
-var layouts = []string{
-	"2006-01-02", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01", "2006",
-	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z0700", "2006-01-02T15:04:05Z07",
-	"2006-01-02T15:04:05 Z07:00", "2006-01-02T15:04:05 Z0700", "2006-01-02T15:04:05 MST",
-	"2006/01/02", "2006/01/02T15:04:05", "20060102T150405Z0700", "20060102T150405", "20060102",
-	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700",
-	"2 Jan 2006", "January 2, 2006", "Jan 2, 2006",
-}
-
-// firstYear is before any web page. Programs without a date write 0001-01-01 or 1970-01-01.
-const firstYear = 1990
-
-// ParseDate reads a date in the forms that sites write. It rejects forms where day and
-// month cannot be distinguished. Errors wrap [ErrDate].
-func ParseDate(s string) (time.Time, error) {
-	text := strings.TrimSpace(s)
-	if len(text) < 4 || len(text) > 64 {
-		return time.Time{}, fmt.Errorf("%w: %d bytes", ErrDate, len(text))
-	}
-	if text[4:] != "" && (text[4] == '-' || text[4] == '/') {
-		text = tidyNumeric(text)
-	}
-	for _, layout := range layouts {
-		t, err := time.Parse(layout, text)
-		if err != nil {
-			continue
-		}
-		if t = t.UTC(); t.Year() < firstYear || t.Year() > 9999 {
-			return time.Time{}, fmt.Errorf("%w: the year %d", ErrDate, t.Year())
-		}
-		return t, nil
-	}
-	return time.Time{}, fmt.Errorf("%w: %d bytes in an unknown form", ErrDate, len(text))
-}
-
-func tidyNumeric(text string) string {
-	b := []byte(text)
-	if len(b) > 10 && (b[10] == 't' || b[10] == ' ' && len(b) > 11 && b[11] >= '0' && b[11] <= '9') {
-		b[10] = 'T'
-	}
-	if last := len(b) - 1; b[last] == 'z' {
-		b[last] = 'Z'
-	}
-	return string(b)
 }

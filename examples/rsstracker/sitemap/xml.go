@@ -1,61 +1,34 @@
 package sitemap
 
 import (
-	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
-	"golang.org/x/net/html/charset"
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
 )
 
-// maxDepth limits the nesting of elements, because the decoder keeps every open one in memory.
+// maxDepth limits the nesting of elements, because the parser keeps the name of every open one.
 const maxDepth = 64
 
-// metered counts the bytes since the last token, because an endless text must not fill the memory.
-type metered struct {
-	*bufio.Reader
-	n int
-}
-
-var errToken = fmt.Errorf("%w: a tag or text of more than %d bytes", ErrLimit, maxToken)
-
-func (m *metered) ReadByte() (byte, error) {
-	if m.n++; m.n > maxToken {
-		return 0, errToken
-	}
-	return m.Reader.ReadByte()
-}
-
-func (m *metered) Read(p []byte) (int, error) {
-	if m.n > maxToken {
-		return 0, errToken
-	}
-	n, err := m.Reader.Read(p)
-	m.n += n
-	return n, err
-}
-
-// readXML reads the XML forms. The decoder is not strict: bare ampersands in URLs are common.
-func readXML(r *bufio.Reader, out *sink) error {
-	m := &metered{Reader: r}
-	d := xml.NewDecoder(m)
-	d.Strict = false
-	d.CharsetReader = charset.NewReaderLabel
+func readXML(r io.Reader, out *sink) error {
+	d := xmltext.NewDecoder(r, maxToken)
 	p := parser{out: out}
 	for {
-		t, err := d.RawToken()
+		t, err := d.Token()
+		_, long := errors.AsType[*xmltext.LimitError](err)
 		switch {
 		case errors.Is(err, io.EOF) && out.sum.Kind == 0:
 			return ErrEmpty
 		case errors.Is(err, io.EOF):
 			return fmt.Errorf("sitemap: truncated: %w", io.ErrUnexpectedEOF)
+		case long:
+			return fmt.Errorf("%w: %w", ErrLimit, err)
 		case err != nil:
 			return fmt.Errorf("sitemap: %w", err)
 		}
-		m.n = 0
 		if done, err := p.token(t); done || err != nil {
 			return err
 		}

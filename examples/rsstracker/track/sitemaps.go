@@ -89,14 +89,14 @@ func (r *run) visit(ctx context.Context, ref sitemap.Ref, list func(string) bool
 		r.rep.NotModified++
 	}
 	base, bad := url.Parse(resp.URL)
-	body, damaged := resp.Open()
+	text, damaged := resp.Text()
 	if v.Fault = errors.Join(bad, damaged); v.Fault != nil {
 		return v, nil
 	}
 	broken, children := false, 0
 	tracks := r.site.Tracks()
 	err = r.store.List(ctx, r.lease, r.Now(), file, func(put func(sitemap.Entry) error) (bool, error) {
-		sum, err := sitemap.Read(body, sitemap.Options{Base: base}, func(e sitemap.Entry) error {
+		sum, err := sitemap.Read(text, sitemap.Options{Base: base}, func(e sitemap.Entry) error {
 			switch {
 			case e.Child:
 				children++

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
@@ -75,8 +76,10 @@ func (c *check) body(s string) {
 func (c *check) runes(field, s string, most int, need bool, allowed string) {
 	c.that(!need || strings.TrimSpace(s) != "", field, "is required")
 	c.that(utf8.RuneCountInString(s) <= most, field, "must have at most %d characters", most)
-	bad := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) }
-	c.that(utf8.ValidString(s) && !strings.ContainsFunc(s, bad), field, "must have no control characters")
+	bad := func(r rune) bool {
+		return !xmltext.Allowed(r) || unicode.IsControl(r) && !strings.ContainsRune(allowed, r)
+	}
+	c.that(utf8.ValidString(s) && !strings.ContainsFunc(s, bad), field, "must be UTF-8 without control characters and others that XML forbids")
 }
 
 func (c *check) lang(field string, l content.Lang) {
@@ -86,7 +89,7 @@ func (c *check) lang(field string, l content.Lang) {
 // link checks a URL that readers will open. "//host" and "/\host" look like paths, but are not.
 func (c *check) link(field, s string) {
 	u, err := url.Parse(s)
-	ok := err == nil && len(s) <= 1000 && !strings.ContainsAny(s, "\\ ")
+	ok := err == nil && len(s) <= 1000 && !strings.ContainsAny(s, "\\ ") && xmltext.Text(s) == s
 	if ok && u.Scheme == "" {
 		ok = u.Host == "" && strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//")
 	} else if ok {

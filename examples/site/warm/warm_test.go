@@ -3,6 +3,7 @@ package warm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -140,26 +141,39 @@ site_warm_queue_len 0
 	})
 }
 
-// At the start, the objects that all pages show are read, and the first pages are warmed up.
+// writer calls a function with each line of a log.
+type writer func(line string)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(string(p))
+	return len(p), nil
+}
+
+// At the start, the objects that all pages show are read, and the first pages are warmed up. Then the
+// log says so.
 func TestStart(t *testing.T) {
 	r := sitetest.Seeded(t).Reader()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // much longer than the warm-up
+	defer cancel()
 	p, counted, months := &pages{}, 0, r.MonthCounts
 	r.MonthCounts = func(ctx context.Context, l content.Lang) ([]content.MonthCount, error) {
 		counted++
 		return months(ctx, l)
 	}
-	cfg := config(func(ctx context.Context, path string) error {
-		if path == "/zh/rss.xml" { // the last one
-			cancel()
-		}
-		return p.load(ctx, path)
-	})
-	cfg.Reader, cfg.Delay, cfg.Max, cfg.Batch = r, 1, 100, 100
+	cfg := config(p.load)
+	cfg.Reader, cfg.Delay, cfg.Max, cfg.Batch = r, 1, 100, 20
+	said := ""
+	cfg.Log = slog.New(slog.NewTextHandler(writer(func(line string) {
+		said += line
+		cancel()
+	}), nil))
 	w := warm.New(cfg)
 	w.Add(events.Front)
 	w.Run(ctx)
 	got := p.taken()
+	if want := fmt.Sprintf(`"the warm-up of the start has ended" pages=%d `, len(got)); !strings.Contains(said, want) {
+		t.Errorf("the log is %q, want %s", said, want)
+	}
 	for _, want := range []string{"/", "/?page=2", "/zh/rss.xml", "/sitemap.xml", "/robots.txt", "/pages/about", "/posts/cutting"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not warmed up: %v", want, got)

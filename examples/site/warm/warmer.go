@@ -82,8 +82,9 @@ func (w *Warmer) Add(paths ...string) {
 	}
 }
 
-// Run warms up the added paths until ctx ends.
+// Run warms up the added paths until ctx ends. The log says when the warm-up of the start has ended.
 func (w *Warmer) Run(ctx context.Context) {
+	starting, pages, begun := false, 0, time.Now()
 	for {
 		select {
 		case <-w.wake:
@@ -101,7 +102,13 @@ func (w *Warmer) Run(ctx context.Context) {
 			if !ok || ctx.Err() != nil {
 				break
 			}
+			starting = starting || path == events.Front
 			w.load(ctx, path)
+			pages++
+		}
+		if starting && ctx.Err() == nil && len(w.Waiting()) == 0 {
+			w.cfg.Log.InfoContext(ctx, "the warm-up of the start has ended", "pages", pages-1, "took", time.Since(begun).Round(time.Millisecond)) // one was events.Front
+			starting = false
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/feeds"
 
 	"github.com/twofold-go/twofold/examples/internal/call"
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/render"
 )
@@ -36,7 +37,7 @@ func (s *site) feed(ctx context.Context, lang content.Lang) (*feeds.Feed, error)
 		}
 		f.Add(&feeds.Item{
 			Title: p.Title, Link: &feeds.Link{Href: set.BaseURL + p.Path()}, Description: html.EscapeString(p.Excerpt),
-			Content: string(body), Created: p.PublishedAt, Updated: p.UpdatedAt,
+			Content: xmltext.Text(string(body)), Created: p.PublishedAt, Updated: p.UpdatedAt,
 			Id: fmt.Sprintf("%s/p/%d", set.BaseURL, p.ID), IsPermaLink: "true", // unlike the link, the id never changes
 		})
 		if p.UpdatedAt.After(f.Updated) {

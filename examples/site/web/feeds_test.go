@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
+	"github.com/twofold-go/twofold/examples/site/store"
 )
 
 func TestFeed(t *testing.T) {
@@ -32,5 +34,24 @@ func TestFeed(t *testing.T) {
 		if _, err := time.Parse(time.RFC1123Z, r.PubDate); err != nil {
 			t.Errorf("item %d: %v", i, err)
 		}
+	}
+}
+
+// A body can spell a character that XML forbids, and plain SQL can store one. Readers still accept the
+// feed.
+func TestFeedIsXML(t *testing.T) {
+	s := sitetest.Seeded(t)
+	post := content.Post{Body: "a&#xFFFE;b\uFFFEc\x08d"}
+	post.Slug, post.Title, post.Excerpt, post.Lang, post.Status = "x", "T\uFFFE", "S\uFFFF", content.English, content.Published
+	post.PublishedAt, post.UpdatedAt = sitetest.Now(), sitetest.Now()
+	if err := s.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.SavePost(t.Context(), post)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	body := get(t, handler(s), "/rss.xml").Body.String()
+	if err := xml.Unmarshal([]byte(body), new(struct{})); err != nil || strings.ContainsAny(body, "\uFFFE\uFFFF\x08") || !strings.Contains(body, "<p>abcd") {
+		t.Errorf("%v\n%.2000s", err, body)
 	}
 }

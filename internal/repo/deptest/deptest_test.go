@@ -157,6 +157,31 @@ func TestNothingShipsItsTests(t *testing.T) {
 	}
 }
 
+// onTop are the packages on top of package cache. A program could have written each of them.
+var onTop = inModule("cache/httpcache", "cache/index", "cache/cachez", "cache/cachetest")
+
+// TestPackagesOnTopUsePublicNames checks that a package on top of package cache, and all that is below it, imports no
+// internal package of the library. What it needs of the engine is public, so that others can use it, too. Tests may
+// also use internal/testkit.
+func TestPackagesOnTopUsePublicNames(t *testing.T) {
+	packages := list(t)
+	for _, top := range onTop {
+		if _, ok := packages[top]; !ok {
+			t.Errorf("package %s does not exist, so its rule checks nothing", top)
+		}
+		for path, p := range packages {
+			if !under(path, []string{top}) {
+				continue
+			}
+			for _, dep := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+				if under(dep, inModule("internal")) && (slices.Contains(p.Imports, dep) || !under(dep, inModule("internal/testkit"))) {
+					t.Errorf("%s imports %s, which no program can: make public what it needs", path, dep)
+				}
+			}
+		}
+	}
+}
+
 // Direct requirements of the root module. Any other needs a reason, given where the design lists
 // them.
 var allowed = append([]string{
@@ -221,9 +246,12 @@ func TestUnder(t *testing.T) {
 }
 
 type pkg struct {
-	ImportPath string
-	Deps       []string // direct and indirect, without those of tests
-	Incomplete bool     // the package or a dependency does not resolve
+	ImportPath   string
+	Imports      []string
+	TestImports  []string // of tests in the package
+	XTestImports []string // of tests outside it
+	Deps         []string // direct and indirect, without those of tests
+	Incomplete   bool     // the package or a dependency does not resolve
 }
 
 // list returns the packages of the root module, as reported by the go command. It ignores the
@@ -231,7 +259,7 @@ type pkg struct {
 func list(t *testing.T) map[string]pkg {
 	t.Helper()
 	watch(t)
-	dec := json.NewDecoder(strings.NewReader(string(goCommand(t, "list", "-e", "-json=ImportPath,Deps,Incomplete", "./..."))))
+	dec := json.NewDecoder(strings.NewReader(string(goCommand(t, "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports,Deps,Incomplete", "./..."))))
 	all := map[string]pkg{}
 	for {
 		var p pkg
@@ -248,7 +276,7 @@ func list(t *testing.T) map[string]pkg {
 // test itself has looked at.
 func watch(t *testing.T) {
 	t.Helper()
-	files := string(goCommand(t, "list", "-f", `{{.Module.GoMod}}{{"\n"}}{{.Dir}}{{range .GoFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}`, "./..."))
+	files := string(goCommand(t, "list", "-f", `{{.Module.GoMod}}{{"\n"}}{{.Dir}}{{range .GoFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}{{range .TestGoFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}{{range .XTestGoFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}`, "./..."))
 	for file := range strings.Lines(files) {
 		file = strings.TrimSpace(file)
 		if filepath.Base(file) == "deptest" {

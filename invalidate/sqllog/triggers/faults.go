@@ -58,7 +58,7 @@ func (c *target) faultyTriggers(ctx context.Context, conn *sql.Conn, m *mapped) 
 		have[r[0]] = r
 	}
 	for _, t := range c.rowTriggers(m) {
-		fault := ""
+		var fault string
 		switch r := have[t.name]; {
 		case r == nil:
 			fault = "missing: " + first

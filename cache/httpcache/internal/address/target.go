@@ -51,6 +51,9 @@ func (t *Target) Locate(r *http.Request) bool {
 	return true
 }
 
+// Rewritten reports whether an outer handler has rewritten the path of the request line.
+func (t *Target) Rewritten() bool { return t.at != "" }
+
 // isHere reports whether u is a clean path, alone or after the scheme and the host of the request.
 func (t *Target) isHere(u *url.URL) bool {
 	if u.Host != "" || u.Scheme != "" {
@@ -85,6 +88,19 @@ func (t *Target) Spell(names func(i int) string) (id string) {
 		}
 	}
 	return string(b)
+}
+
+// Spelled returns a URL of the target without the parameters that do not matter. If the key spells it in the same
+// way, that is "".
+func (t *Target) Spelled(u *url.URL, keep func(name string) bool) string {
+	query := u.RawQuery
+	if keep != nil {
+		query = CutQuery(query, keep)
+	}
+	if escaped := u.EscapedPath(); escaped != t.Escaped || query != t.Query || u.ForceQuery != t.Empty {
+		return (&url.URL{Path: u.Path, RawPath: escaped, RawQuery: query, ForceQuery: u.ForceQuery}).RequestURI()
+	}
+	return ""
 }
 
 // Line returns the target of a request line.

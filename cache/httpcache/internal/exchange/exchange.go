@@ -14,7 +14,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // Exchange is one request that asks its source if no stored page answers it. It is the way of a
@@ -100,7 +99,7 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 	if cache.Filling(ctx).Auditing() {
 		return x.Source.Audit(ctx)
 	}
-	again := x.begun(filling.Of(ctx).Behind)
+	again := x.begun(cache.Filling(ctx).InBackground())
 	defer func() { x.ended(p, err) }()
 	if again && x.Client.Taken() {
 		// An invalidation overtook the first load. Our client has its response; this load is for

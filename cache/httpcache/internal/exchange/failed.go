@@ -8,7 +8,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
-	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // Failure is a load that got no response, or a failure of the source. An older page may replace it.
@@ -67,7 +66,7 @@ type refusal struct {
 func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }
 
 // Unwrap says that the source has not failed.
-func (e *refusal) Unwrap() error { return filling.ErrDeclined }
+func (e *refusal) Unwrap() error { return cache.ErrDeclined }
 
 // Left returns the result of a read. If its load has failed as a refresh that was refused, the result is a page
 // that says so. If the load has left the page, it is the page, which leads to the variant of our client.

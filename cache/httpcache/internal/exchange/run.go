@@ -37,6 +37,7 @@ type Run struct {
 	// What the source says.
 	Own   bool           // a response that may not be stored is our client's own
 	Parts bool           // our client does not want the whole response
+	URL   string         // of its page
 	Resp  *http.Response // of a server, until our client gets it
 
 	// done is closed when the result of the load is known. The fields below are written before
@@ -114,6 +115,7 @@ func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 		n.Shows = v.Fate == record.Store && p.Shows(n.x.Unkeyed)
 		if !n.x.Core.Until {
 			p.Vary = page.Choices(v.Names, n.x.Source.Sees, n.x.Core.Hashed)
+			p.URL = n.URL
 			p.Dated(n.Msg.Received, &v.Life)
 		}
 		return p

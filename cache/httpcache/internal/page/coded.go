@@ -110,7 +110,7 @@ func encodedTag(tag string, k coding.Kind) string {
 func (p *Page) same() *Page {
 	return &Page{
 		Status: p.Status, Header: slices.Clone(p.Header), Body: p.Body, Format: p.Format, Encodes: p.Encodes,
-		Life: p.Life, Stale: p.Stale, IfError: p.IfError, Vary: p.Vary,
+		Life: p.Life, Stale: p.Stale, IfError: p.IfError, Vary: p.Vary, URL: p.URL,
 	}
 }
 

@@ -36,6 +36,7 @@ type Page struct {
 	IfError int64   // how long after its freshness it replaces a failure, in milliseconds
 	Checked int64   // when its origin last confirmed it, in Unix milliseconds
 	Vary    []Field // the request headers that it varies on, as the handler saw them
+	URL     string  // as the handler saw it, if the key spells it in another way; for an audit
 
 	// refused marks a page that is not a response. It tells waiting clients that each needs its
 	// own response. It is never stored.

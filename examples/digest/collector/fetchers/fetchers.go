@@ -20,11 +20,12 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// MaxItems is the most items that are read from one answer.
-const MaxItems = 500
+// MaxItems is the most items that are read from one answer. It exceeds the length of feeds that
+// list all their items, because the new ones may be the last.
+const MaxItems = 10_000
 
 const (
-	parserVersion = "3"     // change it when a fetcher reads the same answer differently
+	parserVersion = "4"     // change it when a fetcher reads the same answer differently
 	maxText       = 4 << 20 // the most bytes that are read from an answer
 	acceptFeeds   = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.5"
 	acceptPages   = "text/html, application/xhtml+xml, */*;q=0.5"
@@ -47,6 +48,7 @@ type Item = store.Item
 type Result struct {
 	Items       []Item        // in the order of the source. Nil if NotModified
 	NotModified bool          // the answer is the one that Source.Seen names
+	Cut         bool          // the answer is too long: Items are its first ones
 	Seen        string        // names the answer that Items come from
 	Status      int           // HTTP status
 	FreshFor    time.Duration // how long the origin wants no requests, or 0
@@ -171,7 +173,9 @@ func (f fetcher) result(s Source, resp fetch.Response) (Result, error) {
 		return r, nil
 	}
 	err := f.read(s, resp, &r)
-	r.Items = r.Items[:min(len(r.Items), MaxItems)]
+	if len(r.Items) > MaxItems {
+		r.Items, r.Cut = r.Items[:MaxItems], true
+	}
 	return r, err
 }
 

@@ -1,12 +1,13 @@
 package fetchers_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -150,18 +151,53 @@ func TestEmptyItemsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestRepeatedGUIDsAreToldApart(t *testing.T) {
-	var b strings.Builder
-	for i := range 3 {
-		fmt.Fprintf(&b, "<item><guid>same</guid><title>%d</title><link>https://e.com/%d</link></item>", i, i)
+// Inputs that other readers accept.
+func TestLenientFeeds(t *testing.T) {
+	rss := func(items string) string {
+		return `<rss version="2.0"><channel><title>x</title>` + items + `</channel></rss>`
 	}
-	r := get(t, map[string]page{"https://e.com/f": {body: `<rss version="2.0"><channel>` + b.String() + `</channel></rss>`}}, "rss", `{"url":"https://e.com/f"}`)
-	guids := map[string]bool{}
-	for _, it := range r.Items {
-		guids[it.GUID] = true
+	dated := func(zone string) string {
+		return rss(`<item><title>T</title><pubDate>Wed, 25 Feb 2026 10:00:00 ` + zone + `</pubDate></item>`)
 	}
-	if len(guids) != 3 {
-		t.Errorf("three items with one guid have %d after all", len(guids))
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, _ = z.Write([]byte(rss(`<item><title>T</title></item>`))) // a Buffer takes every write
+	_ = z.Close()
+	plain := []fetchers.Item{{Title: "T"}}
+	atHour := func(s string) []fetchers.Item { return []fetchers.Item{{Title: "T", PublishedAt: at(s)}} }
+	const jsonFeed = "{\"version\": \"https://jsonfeed.org/version/1.1\", \"title\": \"x\", \"items\": ["
+	for name, tt := range map[string]struct {
+		body string
+		want []fetchers.Item
+	}{
+		"references to control characters": {rss("<item><title>T&#29;&#11;&#x1C;&#0;</title></item>"), plain},
+		"control characters":               {rss("<item><title>\x08T\uFFFE</title></item>"), plain},
+		"bad bytes":                        {`<?xml version="1.0" encoding="utf-8"?>` + rss("<item><title>T\xff</title></item>"), []fetchers.Item{{Title: "T\uFFFD"}}},
+		"an unknown charset":               {`<?xml version="1.0" encoding="utf8mb4"?>` + rss("<item><title>T</title></item>"), plain},
+		"spaces and a comment of 6 KiB":    {"\n<?xml version='1.0'?>" + strings.Repeat(" \n", 1<<10) + "<!--" + strings.Repeat("x", 4<<10) + "-->" + rss("<item><title>T</title></item>"), plain},
+		"gzip without a header":            {zipped.String(), plain},
+		"gzip with rubbish behind it":      {zipped.String() + "<!-- 0.1 s -->", plain},
+		"MEST":                             {dated("MEST"), atHour("2026-02-25T08:00:00Z")},
+		"JST":                              {dated("JST"), atHour("2026-02-25T01:00:00Z")},
+		"GMT+2":                            {dated("GMT+2"), atHour("2026-02-25T08:00:00Z")},
+		"EST":                              {dated("EST"), atHour("2026-02-25T15:00:00Z")},
+		"a date only the parser knows":     {rss(`<item><title>T</title><pubDate>25.02.2026 10:00</pubDate></item>`), atHour("2026-02-25T10:00:00Z")},
+		"a permalink and no link":          {rss(`<item><title>T</title><guid>https://e.com/1</guid></item>`), []fetchers.Item{{Title: "T", GUID: "https://e.com/1", URL: "https://e.com/1"}}},
+		"a URL that is no permalink":       {rss(`<item><title>T</title><guid isPermaLink="false">https://e.com/1</guid></item>`), []fetchers.Item{{Title: "T", GUID: "https://e.com/1"}}},
+		"a guid that is no URL":            {rss(`<item><title>T</title><guid isPermaLink="true">1</guid></item>`), []fetchers.Item{{Title: "T", GUID: "1"}}},
+		"JSON Feed": {"\ufeff" + jsonFeed + `
+			{"id": 1, "url": "/1", "title": "T &amp; <b>", "content_html": "<p>Hi</p>", "date_published": "2026-02-25T10:00:00+08:00", "authors": [{"name": "Ann"}]},
+			{"id": "2", "external_url": "https://e.com/2", "content_text": "a < b", "date_modified": "2026-02-25T10:00:00Z", "author": {"name": "Bob"}}, {}, 7]}`, []fetchers.Item{
+			{GUID: "1", URL: "https://e.com/1", Title: "T &amp; <b>", Content: "Hi", Author: "Ann", PublishedAt: at("2026-02-25T02:00:00Z")},
+			{GUID: "2", URL: "https://e.com/2", Title: "a < b", Content: "a < b", Author: "Bob", PublishedAt: at("2026-02-25T10:00:00Z")},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := get(t, map[string]page{"https://e.com/f": {body: tt.body}}, "rss", `{"url":"https://e.com/f"}`)
+			if diff := cmp.Diff(tt.want, r.Items); diff != "" {
+				t.Errorf("items (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -193,14 +229,15 @@ func TestNotModified(t *testing.T) {
 
 func TestBrokenAnswers(t *testing.T) {
 	for _, tt := range []struct{ name, typ, config, url, body, missing string }{
-		{"no feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", "<html><body>Please log in, secret</body></html>", "it is neither RSS nor Atom"},
+		{"no feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", "<html><body>Please log in, secret</body></html>", "it is neither RSS, Atom nor JSON Feed"},
 		{"no such list", "custom_api", `{"url":"https://e.com/f","items":"secret","fields":{"title":"t"}}`, "https://e.com/f", `{"items":[]}`, "config.items"},
 		{"half a feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", rss[:300], ""},
 		{"nothing", "atom", `{"url":"https://e.com/f"}`, "https://e.com/f", "", "RSS"},
 		{"no JSON", "reddit", `{"subreddit":"golang"}`, "https://www.reddit.com/r/golang/hot.json?raw_json=1&limit=25", "<html>secret", "it is not JSON"},
 		{"another page", "github_trending", `{}`, "https://github.com/trending?since=daily", "<html>secret", "it lists no repositories"},
 		{"no list", "hackernews", `{}`, topStories, `{"secret":[]}`, "list of items"},
-		{"a feed in JSON", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", `{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"secret"}]}`, "RSS"},
+		{"other JSON", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", `{"version":"1","items":[{"id":"secret"}]}`, "RSS"},
+		{"a JSON Feed without its list", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", `{"version":"https://jsonfeed.org/version/1.1","items":"secret"}`, "list"},
 		{"wrong types", "hackernews", `{}`, topStories, `{"hits":"secret"}`, "list of items"},
 	} {
 		w := &web{pages: map[string]page{tt.url: {body: tt.body}}}

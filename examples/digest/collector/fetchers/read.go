@@ -19,7 +19,9 @@ import (
 	"github.com/mmcdole/gofeed/rss"
 	"github.com/tidwall/gjson"
 
+	"github.com/twofold-go/twofold/examples/internal/dates"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
 )
 
 // The feed parser builds a tree, which takes up to two hundred times as much memory as the text.
@@ -28,10 +30,17 @@ const (
 	maxDepth = 64
 )
 
-// isFeed reports whether a text without a declaration is RSS or Atom.
-func isFeed(text []byte) bool {
-	typ := gofeed.DetectFeedType(bytes.NewReader(text[:min(len(text), 4<<10)]))
-	return typ == gofeed.FeedTypeRSS || typ == gofeed.FeedTypeAtom
+// feedAt returns where the root element of RSS or Atom begins, or a negative number.
+func feedAt(text []byte) int64 {
+	d := xmltext.NewDecoder(xmltext.Clean(bytes.NewReader(text)), maxToken)
+	for at := int64(0); ; at = d.Offset() {
+		t, err := d.Token()
+		if root, ok := t.(xml.StartElement); ok && slices.Contains([]string{"rss", "rdf", "feed"}, strings.ToLower(root.Name.Local)) {
+			return at
+		} else if ok || err != nil {
+			return -1
+		}
+	}
 }
 
 func readFeed(_ Source, resp fetch.Response, r *Result) error {
@@ -39,14 +48,17 @@ func readFeed(_ Source, resp fetch.Response, r *Result) error {
 	if err != nil {
 		return err
 	}
-	if text = undeclared(text); !isFeed(text) {
-		return &ParseError{Missing: "it is neither RSS nor Atom"}
+	if isJSONFeed(text) {
+		return readJSON(resp, "items", r, func(e gjson.Result) (Item, bool) { return jsonItem(resp.URL, e) })
 	}
-	if text, err = cutFeed(text, whole); err != nil {
+	if feedAt(text) < 0 {
+		return &ParseError{Missing: "it is neither RSS, Atom nor JSON Feed"}
+	}
+	if text, r.Cut, err = cutFeed(text, whole); err != nil {
 		return &ParseError{cause: err}
 	}
 	p := gofeed.NewParser()
-	p.KeepOriginalFeed = true                                                     // for its ttl
+	p.KeepOriginalFeed = true                                                     // for its ttl, and the kind of its guids
 	p.RSSTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true} // images are not used
 	feed, err := p.Parse(bytes.NewReader(text))
 	if err != nil {
@@ -55,70 +67,88 @@ func readFeed(_ Source, resp fetch.Response, r *Result) error {
 	if f, ok := feed.OriginalFeed().(*rss.Feed); ok {
 		minutes, _ := strconv.ParseUint(strings.TrimSpace(f.TTL), 10, 20) // missing or invalid: 0
 		r.FreshFor = max(r.FreshFor, time.Duration(minutes)*time.Minute)  //nolint:gosec // it has 20 bits
+		for i, it := range f.Items {
+			if it.Link == "" && it.GUID != nil && it.GUID.IsPermalink != "false" {
+				feed.Items[i].Link = webURL("", it.GUID.Value) // a permalink is absolute
+			}
+		}
 	}
-	guids := map[string]int{}
 	for _, entry := range feed.Items {
 		if it := feedItem(resp.URL, entry); it.Title != "" || it.URL != "" { // the content gives a title
 			r.Items = append(r.Items, it)
-			guids[it.GUID]++
-		}
-	}
-	for i, it := range r.Items {
-		if it.GUID != "" && guids[it.GUID] > 1 {
-			r.Items[i].GUID += " " + it.URL // some feeds give all items one guid
 		}
 	}
 	return nil
 }
 
-// undeclared returns XML without its declaration, which names the original charset.
-func undeclared(text []byte) []byte {
-	if _, after, ok := bytes.Cut(text, []byte("?>")); ok && bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) {
-		return after
-	}
-	return text
-}
-
-// feedItem turns an entry into an item. The first line of the content replaces a missing title.
+// feedItem turns an entry into an item.
 func feedItem(base string, entry *gofeed.Item) Item {
 	it := Item{
 		GUID: cut(tidy(entry.GUID), maxTitle), URL: webURL(base, entry.Link), Title: line(plain(entry.Title)),
-		Content: cmp.Or(plain(entry.Content), plain(entry.Description)),
+		Content:     cmp.Or(plain(entry.Content), plain(entry.Description)),
+		PublishedAt: cmp.Or(date(entry.Published, entry.PublishedParsed), date(entry.Updated, entry.UpdatedParsed)),
 	}
 	if len(entry.Authors) > 0 {
 		it.Author = line(entry.Authors[0].Name)
 	}
-	if it.Title == "" {
-		first, _, _ := strings.Cut(it.Content, "\n")
-		it.Title = cut(first, 120)
-	}
-	if at := cmp.Or(entry.PublishedParsed, entry.UpdatedParsed); at != nil {
-		it.PublishedAt = at.UTC()
-	}
+	it.Title = cmp.Or(it.Title, firstLine(it.Content))
 	return it
 }
 
-func cutFeed(text []byte, whole bool) ([]byte, error) {
-	text = bytes.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > 0xFFFD && r <= 0xFFFF {
-			return -1 // XML does not allow it
-		}
-		return r
-	}, text)
-	in := &io.LimitedReader{R: bytes.NewReader(text)}
-	d := xml.NewDecoder(in)
-	d.Strict = false
+// date prefers our reading to that of the feed parser, which knows fewer zones but more forms.
+func date(text string, parsed *time.Time) time.Time {
+	at, err := dates.Parse(text)
+	if err != nil && parsed != nil {
+		return parsed.UTC()
+	}
+	return at
+}
+
+// firstLine replaces a missing title.
+func firstLine(content string) string {
+	first, _, _ := strings.Cut(content, "\n")
+	return cut(first, 120)
+}
+
+func isJSONFeed(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && strings.HasPrefix(gjson.GetBytes(text, "version").String(), "https://jsonfeed.org/version/")
+}
+
+// jsonItem reads an item of a JSON Feed.
+func jsonItem(base string, e gjson.Result) (Item, bool) {
+	at, _ := dates.Parse(cmp.Or(word(e, "date_published"), word(e, "date_modified"))) // an error comes with the zero time
+	it := Item{
+		GUID: word(e, "id"), URL: cmp.Or(webURL(base, word(e, "url")), webURL(base, word(e, "external_url"))), Title: line(word(e, "title")),
+		Content: cmp.Or(plain(word(e, "content_html")), tidy(word(e, "content_text")), tidy(word(e, "summary"))),
+		Author:  line(cmp.Or(word(e, "authors.0.name"), word(e, "author.name"))), PublishedAt: at,
+	}
+	it.Title = cmp.Or(it.Title, firstLine(it.Content))
+	return it, it.Title != "" || it.URL != ""
+}
+
+// cutFeed returns the root of a feed. If the feed is too long, it returns the first items, each
+// complete.
+func cutFeed(text []byte, whole bool) (feed []byte, cut bool, err error) {
+	cleaned := bytes.NewBuffer(make([]byte, 0, len(text)+bytes.MinRead))
+	if _, err := cleaned.ReadFrom(xmltext.Clean(bytes.NewReader(text))); err != nil {
+		return nil, false, err
+	}
+	text = cleaned.Bytes()
+	if text = text[max(feedAt(text), 0):]; len(text) == 0 {
+		return nil, false, io.ErrUnexpectedEOF
+	}
+	d := xmltext.NewDecoder(bytes.NewReader(text), maxToken)
 	var open, around []xml.Name // the open elements, and those around the last item
 	tags, items, end := 0, 0, int64(0)
 	for {
-		in.N = maxToken
-		t, err := d.RawToken()
-		whole = whole && in.N > 0
+		t, err := d.Token()
+		_, long := errors.AsType[*xmltext.LimitError](err)
+		whole = whole && !long
 		if err == io.EOF && whole { //nolint:errorlint // as io.Reader has it
-			return text, nil
+			return text, false, nil
 		}
 		if err != nil && whole {
-			return nil, err
+			return nil, false, err
 		}
 		switch t := t.(type) {
 		case xml.StartElement:
@@ -126,22 +156,22 @@ func cutFeed(text []byte, whole bool) ([]byte, error) {
 		case xml.EndElement:
 			open = open[:max(len(open)-1, 0)]
 			if t.Name.Local == "item" || t.Name.Local == "entry" {
-				items, end, around = items+1, d.InputOffset(), slices.Clone(open)
+				items, end, around = items+1, d.Offset(), slices.Clone(open)
 			}
 		default:
 		}
-		if err != nil || tags > maxTags || len(open) > maxDepth || items == MaxItems {
+		if err != nil || tags > maxTags || len(open) > maxDepth {
 			break
 		}
 	}
 	if items == 0 {
-		return nil, errors.New("no item is within the limits")
+		return nil, false, errors.New("no item is within the limits")
 	}
 	text = text[:end]
 	for _, name := range slices.Backward(around) {
 		text = append(text, "</"+strings.TrimPrefix(name.Space+":"+name.Local, ":")+">"...)
 	}
-	return text, nil
+	return text, true, nil
 }
 
 // readJSON adds an item for each element of the list at a path, as package gjson reads it. It
@@ -165,7 +195,8 @@ func readJSON(resp fetch.Response, path string, r *Result, item func(e gjson.Res
 			it.GUID = cut(tidy(it.GUID), maxTitle)
 			r.Items = append(r.Items, it)
 		}
-		return len(r.Items) < MaxItems && read < 10*MaxItems
+		r.Cut = len(r.Items) == MaxItems || read == 10*MaxItems
+		return !r.Cut
 	})
 	return nil
 }
@@ -248,7 +279,7 @@ type mapping struct {
 	Items  string // the list. Empty means the answer itself
 	Fields struct {
 		GUID, URL, Title, Content, Author string
-		PublishedAt                       string `json:"published_at"` // a text as in RFC 3339, or unix seconds
+		PublishedAt                       string `json:"published_at"` // a text in a usual form, or unix seconds
 	}
 }
 
@@ -283,8 +314,8 @@ func readCustom(s Source, resp fetch.Response, r *Result) error {
 		}
 		if at := e.Get(f.PublishedAt); at.Type == gjson.Number {
 			it.PublishedAt = unix(at.Int())
-		} else if t, err := time.Parse(time.RFC3339, at.String()); err == nil {
-			it.PublishedAt = t.UTC()
+		} else {
+			it.PublishedAt, _ = dates.Parse(at.String()) // an error comes with the zero time
 		}
 		return it, it.Title != "" || it.Content != ""
 	})

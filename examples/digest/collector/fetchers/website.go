@@ -35,7 +35,7 @@ func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if isFeed(undeclared(text)) {
+	if feedAt(text) >= 0 {
 		return w.feed.result(s, resp)
 	}
 	it, addr := readPage(text, resp.URL)

@@ -42,6 +42,16 @@ func TestDigest(t *testing.T) {
 			if err != nil || len(items) != 3 || items[0].Title != "News 0" {
 				t.Errorf("Items = %+v, %v", items, err)
 			}
+			err = s.Write(ctx, func(tx *store.Tx) error {
+				added, err := tx.AddItems(ctx, 2, []store.Item{{GUID: "x", URL: "https://e.com/2"}, {GUID: "https://e.com/3"}, {URL: "https://e.com/4"}})
+				if added.New > 0 {
+					t.Errorf("known items count as new: %+v", added)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
 			mine, err := s.DigestOf(ctx, 1, "daily", start, end)
 			if err != nil || mine.Content != "# Of "+version {
 				t.Errorf("DigestOf = %+v, %v", mine, err)
@@ -76,14 +86,18 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// orphan adds what remained of a deleted user: a private source without an owner.
+// orphan adds what remained of a deleted user: a private source without an owner, with items whose
+// keys had another form.
 func orphan(t *testing.T, path string) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.Writer.ExecContext(t.Context(), `INSERT INTO sources (name, type, is_public, created_at, updated_at) VALUES ('hers', 'rss', 0, 1, 1)`)
+	_, err = db.Writer.ExecContext(t.Context(), `INSERT INTO sources (name, type, is_public, created_at, updated_at) VALUES ('hers', 'rss', 0, 1, 1);
+		INSERT INTO raw_items (source_id, item_key, guid, url, content_hash, fetched_at, last_seen_at) VALUES
+			(2, 'guid:x https://e.com/1', 'x https://e.com/1', 'https://e.com/1', '', 1, 1), (2, 'guid:x https://e.com/2', 'x https://e.com/2', 'https://e.com/2', '', 1, 1),
+			(2, 'guid:https://e.com/3', 'https://e.com/3', '', '', 1, 1), (2, 'url:https://e.com/4', '', 'https://e.com/4', '', 1, 1)`)
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,119 @@
+package xmltext_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/twofold-go/twofold/examples/internal/xmltext"
+)
+
+func clean(t *testing.T, s string) string {
+	t.Helper()
+	b, err := io.ReadAll(xmltext.Clean(strings.NewReader(s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                    "",
+		"<a>é 咖啡 😀</a>\r\n\t":                 "<a>é 咖啡 😀</a>\r\n\t",
+		"a\x00\x08\x0b\x1f\x7fb":              "a\x7fb",
+		"a\uFFFE\uFFFFb":                      "ab",
+		"a\xffb\xc3":                          "a\uFFFDb\uFFFD",
+		"a&#8;&#29;&#11;&#x1C;b":              "ab",
+		"a&#X1c;&#xFFFE;&#xD800;b":            "ab",
+		"a&#0;&#00008;&#x110000;b":            "ab",
+		"a&#99999999999999999999;b":           "ab",
+		"&#9;&#x1F600;&#38;":                  "&#9;&#x1F600;&#38;",
+		"&amp;#8; & &nbsp; &# &#x;":           "&amp;#8; & &nbsp; &# ",
+		"&#8 and &#8":                         "&#8 and &#8",
+		"&":                                   "&",
+		"&#" + strings.Repeat("0", 50) + "8;": "&amp;#" + strings.Repeat("0", 50) + "8;",
+	} {
+		if got := clean(t, in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		}
+		b, err := io.ReadAll(xmltext.Clean(iotest.OneByteReader(strings.NewReader(in))))
+		if err != nil || string(b) != want {
+			t.Errorf("Clean(%q), byte by byte, = %q, %v; want %q", in, b, err, want)
+		}
+	}
+	long := strings.Repeat("ab&#8;é&amp;", 10_000) // longer than every buffer
+	if got, want := clean(t, long), strings.ReplaceAll(long, "&#8;", ""); got != want {
+		t.Errorf("Clean of %d bytes = %d bytes, want %d", len(long), len(got), len(want))
+	}
+}
+
+func TestText(t *testing.T) {
+	if got := xmltext.Text("a\x00\uFFFE&#8;\xff\n咖"); got != "a&#8;\uFFFD\n咖" {
+		t.Errorf("Text = %q", got)
+	}
+}
+
+// tokens counts the tokens before the end of a text.
+func tokens(r io.Reader, most int) (n int, err error) {
+	d := xmltext.NewDecoder(xmltext.Clean(r), most)
+	for {
+		if _, err := d.Token(); err != nil {
+			return n, err
+		}
+		n++
+	}
+}
+
+func TestDecoderIsLenient(t *testing.T) {
+	for name, doc := range map[string]string{
+		"another charset": `<?xml version="1.0" encoding="x-unknown"?><a/>`, "control characters": "<a b='\x01&#1;'>\x02</a>",
+		"ampersands": "<a>x&y=1 &nbsp; &z;</a>", "a tag that is not closed": "<a><b></a>",
+	} {
+		if n, err := tokens(strings.NewReader(doc), 100); err != io.EOF || n == 0 {
+			t.Errorf("%s: %v after %d tokens, want the end", name, err, n)
+		}
+	}
+}
+
+func TestDecoderBoundsTokens(t *testing.T) {
+	doc := "<a>" + strings.Repeat("<b>0123456789</b>", 20) + strings.Repeat("x", 100) + "</a>"
+	if n, err := tokens(strings.NewReader(doc), 90); n < 61 || n > 62 {
+		t.Errorf("%d tokens, %v; want 61, or 62 with the beginning of the long text", n, err)
+	} else if e, ok := errors.AsType[*xmltext.LimitError](err); !ok || e.Most != 90 {
+		t.Errorf("the long text ends as %v, want a LimitError of 90", err)
+	}
+	if _, err := tokens(strings.NewReader(doc), 110); err != io.EOF {
+		t.Errorf("with room for the text: %v", err)
+	}
+}
+
+// For any text, the result is UTF-8 without forbidden characters, and the decoder of the standard
+// library finds no forbidden one.
+func FuzzClean(f *testing.F) {
+	for _, s := range []string{"<a>&#8;\x01\xff&#x1F600;&amp;</a>", "&#&#8;", "&#x", "]]>&#00000000000000000000000000000000000001;"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := clean(t, s)
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !xmltext.Allowed(r) }) {
+			t.Errorf("Clean(%q) = %q", s, got)
+		}
+		d := xml.NewDecoder(bytes.NewReader([]byte(got)))
+		d.Strict = false
+		for {
+			_, err := d.RawToken()
+			if err != nil && strings.Contains(err.Error(), "illegal character code") {
+				t.Errorf("Clean(%q) = %q: %v", s, got, err)
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+}
