@@ -259,7 +259,7 @@ func (x *Index) scan(s invalidate.Scope, yield func([]*registration) bool) {
 	var regs []*registration
 	copies, visited := x.keys.copies, 0
 	for key, reg := range x.keys.m {
-		if x.keys.copies != copies { // this is an old copy, which nobody keeps up to date
+		if x.keys.copies != copies { // the map was copied: this one is no longer up to date
 			reg = x.keys.m[key]
 		}
 		named := s.Kind() != invalidate.KindKey && strings.HasPrefix(key, s.Text()) || key == s.Text()
