@@ -92,7 +92,7 @@ func TestSurvivingCellsOfALostLog(t *testing.T) {
 		play(t, scene{name: scope, on: logged, steps: strings.Repeat("log restarts; wait 2s; ", 5) + ` // the next log will have far lower numbers
 			a gets 1.1; cell noted; a closes; b closes; log ends; a restarts; b restarts
 			a invalidates ` + scope + `; a settles; cell returns // the node that held it comes back
-			a gets 1.2; b gets 1.2; a counts Cells.Refused=1`})
+			a gets 1.2; b gets 1.2; a counts Cells.Invalidated=1`})
 	}
 }
 

@@ -99,7 +99,7 @@ type CellCounts struct {
 	Foreign     int64 // of another key or schema
 	Untagged    int64 // without a tag that Config.Tags gives the value here
 	Unauthentic int64 // without the tag of a Secret of this process
-	Refused     int64 // older than an invalidation
+	Invalidated int64 // older than an invalidation
 }
 
 // EvictionCounts are about entries that the local tier evicted.
@@ -173,7 +173,7 @@ func countsOf(n *measure.Numbers) Counts {
 			TooLarge: n[measure.FillTooLarge], Unencodable: n[measure.FillUnencodable], BadTags: n[measure.FillTags],
 			NotAdmitted: n[measure.FillNotAdmitted], NotWanted: n[measure.FillNoStore], ManyTags: n[measure.FillManyTags],
 		},
-		Cells:     CellCounts{Corrupt: n[measure.CellCorrupt], Foreign: n[measure.CellForeign], Untagged: n[measure.CellUntagged], Unauthentic: n[measure.CellUnauthentic], Refused: n[measure.CellRefused]},
+		Cells:     CellCounts{Corrupt: n[measure.CellCorrupt], Foreign: n[measure.CellForeign], Untagged: n[measure.CellUntagged], Unauthentic: n[measure.CellUnauthentic], Invalidated: n[measure.CellRefused]},
 		Evictions: EvictionCounts{Entries: n[measure.Evictions], Bytes: n[measure.EvictedBytes]},
 	}
 }

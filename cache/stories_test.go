@@ -327,7 +327,7 @@ func scopeOf(tenant, kind, what string) (invalidate.Scope, error) {
 
 // noteRefused reports the frames that were refused since its last call.
 func (p *process) noteRefused() {
-	if n := p.tiers.Stats().Total.Cells.Refused; n > p.refused {
+	if n := p.tiers.Stats().Total.Cells.Invalidated; n > p.refused {
 		p.refused = n
 		p.env.Printf("%s refuses the frame", p.name)
 	}

@@ -27,14 +27,15 @@ type FenceStats struct {
 
 // LogStats describes what a process has seen of its log, and done with it, since it follows it.
 type LogStats struct {
-	LeaseAge time.Duration // since the lease was last confirmed; -1 if it never was
-	Lapses   int64         // times the lease ran out
-	Gaps     int64         // times records were missing: trimmed, or lost with their server
-	Bumps    int64         // epochs that began: a new log, or one that may have lost records
-	Damaged  int64         // records that did not decode
-	Records  int64         // records applied
-	Syncs    int64         // calls of Log.Sync
-	Pending  int64         // scopes that wait for a log or a remote tier that cannot be reached
+	LeaseAge  time.Duration // since the lease was last confirmed; -1 if it never was
+	LeaseLeft time.Duration // until the lease runs out if the log does not renew it; 0 means that there is none
+	Lapses    int64         // times the lease ran out
+	Gaps      int64         // times records were missing: trimmed, or lost with their server
+	Bumps     int64         // epochs that began: a new log, or one that may have lost records
+	Damaged   int64         // records that did not decode
+	Records   int64         // records applied
+	Syncs     int64         // calls of Log.Sync
+	Pending   int64         // scopes that wait for a log or a remote tier that cannot be reached
 
 	PendingAge time.Duration // how long the oldest of them has waited; 0 if none waits
 

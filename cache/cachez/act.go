@@ -45,11 +45,14 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) (*outcome, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := &outcome{Do: do[0], target: *t, Entries: h.count(t)}
+	o := &outcome{Do: do[0], target: *t}
 	if t.By == "url" {
 		if _, ok := h.Pages.Key(t.client); !ok {
 			return nil, t.faultf("requests for it bypass the cache, so there is nothing to %s", o.Do)
 		}
+	}
+	if o.Entries, err = h.count(r.Context(), t); err != nil {
+		return nil, err
 	}
 	err = h.do(r, o)
 	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {

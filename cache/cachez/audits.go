@@ -37,23 +37,16 @@ type staleHit struct {
 }
 
 // auditsOf returns nil if no hit was a candidate yet.
-func (h *handler) auditsOf(r *http.Request, s *cache.Stats) *audits {
+func (h *handler) auditsOf(r *http.Request, s *cache.Stats, spaces []space) *audits {
 	if s.Audits == (cache.Audits{}) {
 		return nil
 	}
 	all := &audits{Stale: []staleHit{}}
-	for i := 0; i < len(s.Spaces); { // sorted by namespace
-		name, sum := s.Spaces[i].Namespace, cache.Audits{}
-		for ; i < len(s.Spaces) && s.Spaces[i].Namespace == name; i++ {
-			a := s.Spaces[i].Audits
-			sum.Same, sum.Ended, sum.Stale = sum.Same+a.Same, sum.Ended+a.Ended, sum.Stale+a.Stale
-			sum.Failed, sum.Skipped = sum.Failed+a.Failed, sum.Skipped+a.Skipped
+	for _, sp := range spaces {
+		if sum := sp.all.Audits; sum != (cache.Audits{}) {
+			low, high := sum.Fresh()
+			all.Spaces = append(all.Spaces, freshness{sp.all.Namespace, sum.Same + sum.Stale, low, high, numbersOf(sum)})
 		}
-		if sum == (cache.Audits{}) {
-			continue
-		}
-		low, high := sum.Fresh()
-		all.Spaces = append(all.Spaces, freshness{name, sum.Same + sum.Stale, low, high, numbersOf(sum)})
 	}
 	keys := h.showsKeys(r)
 	for _, hit := range h.tiers.StaleHits() {

@@ -1,7 +1,8 @@
-// Package cachez is an operator's page for the caches of a program. It shows hit ratios, the state
-// of the tiers and of the log, the policies in force, the cached keys and their tags. If the
-// policy's Audit is on, it also shows the share of fresh hits. It purges and expires entries. Any
-// program can mount it:
+// Package cachez is an operator's page for the caches of a program. It says first what is wrong, in a
+// sentence each: no lease, invalidations that wait, a source that fails, values that cannot be read, stale
+// hits. It shows the load and the hit ratio of each namespace and tenant, the state of the tiers and of the
+// log, the policies in force, the cached keys and their tags. If the policy's Audit is on, it also shows
+// the share of fresh hits. It purges and expires entries. Any program can mount it:
 //
 //	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, Index: ix})
 //	mux.Handle("/debug/caches", page)
@@ -12,7 +13,8 @@
 //
 // # Requests
 //
-// GET without a query shows the numbers. With one of these parameters it looks up entries:
+// GET without a query shows what is wrong, and then the numbers. Rates are about the one or two minutes since an
+// earlier view of the page, or the time since Handler if there is none; the page says which. With one of these parameters it looks up entries:
 //
 //	key=tenant:namespace:id   one entry
 //	tag=name                  entries with a tag; add tenant=… if it is not cache.DefaultTenant
@@ -33,7 +35,8 @@
 //  1. Without Config.Authorize every request is refused. A refused request is not read, and its
 //     answer is only a 403.
 //  2. The page shows names, keys and numbers, never a value. A look-up loads nothing, does not
-//     count as a read, and does not use a remote tier: "cached" means in this process.
+//     count as a read, and does not use a remote tier: "cached" means in this process. One look-up
+//     lists keys at a time, and a store waits for at most 1,024 keys of it.
 //  3. A form of another site is refused. A request with a field that is unknown, repeated or too
 //     long is refused, too, because a misspelled purge must not become a larger one.
 //  4. Browsers, and caches on the way, store nothing.
@@ -98,13 +101,19 @@ func Handler(tiers *cache.Tiers, cfg Config) (http.Handler, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &handler{Config: cfg, tiers: tiers, origins: http.NewCrossOriginProtection()}, nil
+	h := &handler{Config: cfg, tiers: tiers, origins: http.NewCrossOriginProtection(), turn: make(chan struct{}, 1)}
+	start := h.snapshot()
+	start.made = true
+	h.views.older, h.views.newer = start, start
+	return h, nil
 }
 
 type handler struct {
 	Config
 	tiers   *cache.Tiers
 	origins *http.CrossOriginProtection
+	turn    chan struct{} // holds an element while a look-up lists keys
+	views   views
 }
 
 // ServeHTTP answers a request.

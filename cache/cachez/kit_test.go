@@ -48,7 +48,9 @@ type program struct {
 func newProgram(t *testing.T, change ...func(*cachez.Config)) *program {
 	t.Helper()
 	p := &program{t: t, index: index.New(index.Config{})}
-	p.fleet = cachetest.OpenFleet(t, 1, func(c *cache.TiersConfig) { c.OnStored, c.OnRemoved = p.index.Stored, p.index.Removed })
+	p.fleet = cachetest.OpenFleet(t, 1, func(c *cache.TiersConfig) {
+		c.OnStored, c.OnRemoved, c.MaxTenants = p.index.Stored, p.index.Removed, 1000
+	})
 	p.tiers = p.fleet.Tiers[0]
 	var err error
 	p.users, err = cache.New(p.tiers, cache.Config[string, string]{

@@ -1,11 +1,11 @@
 package cachez
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -64,19 +64,29 @@ func (h *handler) look(r *http.Request, query url.Values) (*finding, error) {
 		f.Entry = h.entryOf(t.Value)
 		return f, nil
 	}
-	keys := h.keysOf(t.scopes)
+	keys, err := h.keysOf(r.Context(), t.scopes)
+	if err != nil {
+		return nil, err
+	}
 	n := min(len(keys), maxListed)
 	f.Keys, f.More = keys[:n], len(keys)-n
 	return f, nil
 }
 
-// keysOf returns the keys in this process that the scopes cover, sorted.
-func (h *handler) keysOf(scopes []invalidate.Scope) (keys []string) {
+// keysOf returns the keys in this process that the scopes cover, sorted. One call runs at a time: each
+// may list a million keys.
+func (h *handler) keysOf(ctx context.Context, scopes []invalidate.Scope) (keys []string, err error) {
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return nil, faultf(http.StatusServiceUnavailable, "the request ended before its turn: one look-up runs at a time; send it again")
+	}
 	for _, s := range scopes {
 		keys = append(keys, h.Index.KeysOf(s)...)
 	}
 	slices.Sort(keys)
-	return slices.Compact(keys)
+	return slices.Compact(keys), nil
 }
 
 // entryOf describes the entry of a key.
@@ -93,7 +103,7 @@ func (h *handler) entryOf(full string) *entry {
 	if e.State = "fresh"; found.Stale() {
 		e.State = "stale"
 	}
-	e.Age = new(found.Age().Round(time.Millisecond).Seconds())
+	e.Age = new(secondsOf(found.Age()))
 	tags := h.Index.TagsOf(full)
 	n := min(len(tags), maxListed)
 	for _, text := range tags[:n] {
@@ -108,16 +118,16 @@ func (h *handler) entryOf(full string) *entry {
 }
 
 // count returns how many entries of this process the target covers, or nil if that is unknown.
-func (h *handler) count(t *target) *int {
-	switch {
-	case h.Index == nil || t.By == "path": // only Pages knows the keys of a path
-		return nil
-	case t.By != "url":
-		return new(len(h.keysOf(t.scopes)))
+func (h *handler) count(ctx context.Context, t *target) (*int, error) {
+	if h.Index == nil || t.By == "path" { // only Pages knows the keys of a path
+		return nil, nil
 	}
-	page, ok := h.Pages.Key(t.client)
-	if !ok {
-		return new(0)
+	scopes := t.scopes
+	if t.By == "url" {
+		if page, ok := h.Pages.Key(t.client); ok {
+			scopes = []invalidate.Scope{page}
+		}
 	}
-	return new(len(h.Index.KeysOf(page)))
+	keys, err := h.keysOf(ctx, scopes)
+	return new(len(keys)), err
 }

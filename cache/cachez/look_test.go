@@ -1,10 +1,15 @@
 package cachez_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,7 +189,7 @@ func testNamesAreText(t *testing.T) {
 func harmless(t *testing.T, what string, all []element) {
 	t.Helper()
 	for _, e := range all {
-		if !strings.Contains(" html head meta title style body h1 h2 p b a ul li dl div dt dd code span table thead tbody tr th td form label input button svg rect ", " "+e.name+" ") {
+		if !strings.Contains(" html head meta title style body h1 h2 p b a ul li dl div dt dd code span table thead tbody tr th td form label input button svg rect details summary section small i ", " "+e.name+" ") {
 			t.Errorf("%s has <%s>", what, e.name)
 		}
 		for name, value := range e.attrs {
@@ -213,4 +218,48 @@ func testValuesAreNotShown(t *testing.T) {
 			}
 		}
 	}
+}
+
+// slow is an entry that a look-up takes a second to check.
+type slow struct {
+	key       string
+	now, most *atomic.Int32
+}
+
+func (e slow) Key() string                     { return e.key }
+func (e slow) Tags() iter.Seq2[uint64, string] { return func(func(uint64, string) bool) {} }
+func (e slow) Age() time.Duration              { return 0 }
+func (e slow) Stale() bool                     { return false }
+
+func (e slow) Alive() bool {
+	e.most.Store(max(e.most.Load(), e.now.Add(1)))
+	<-time.After(time.Second)
+	e.now.Add(-1)
+	return true
+}
+
+// One look-up lists keys at a time. A request that ends before its turn does nothing.
+func TestOneLookUpAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProgram(t)
+		e := slow{"default:users:v1:ada", new(atomic.Int32), new(atomic.Int32)}
+		p.index.Stored(e)
+		var all sync.WaitGroup
+		for _, query := range []string{"?prefix=default:", "?prefix=default:users", "?all=yes", "?tag=users"} {
+			all.Go(func() { p.get(query) })
+		}
+		all.Go(func() { p.post("do=purge&prefix=default:users") })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/caches?all=yes", http.NoBody)
+		w := httptest.NewRecorder()
+		if p.page.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "one look-up runs at a time") {
+			t.Errorf("a request that ended = %d %s", w.Code, w.Body)
+		}
+		all.Wait()
+		if most := e.most.Load(); most != 1 {
+			t.Errorf("%d look-ups ran at a time, want 1", most)
+		}
+	})
 }

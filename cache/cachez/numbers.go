@@ -2,6 +2,7 @@ package cachez
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ func numbersOf(v any) (all numbers) {
 		name := snake(f.Name)
 		switch x := value.Interface().(type) {
 		case time.Duration:
-			seconds := x.Round(time.Millisecond).Seconds()
+			seconds := secondsOf(x)
 			if x < 0 {
 				seconds = -1 // it never happened
 			}
@@ -43,6 +44,12 @@ func numbersOf(v any) (all numbers) {
 		}
 	}
 	return all
+}
+
+// secondsOf returns seconds with at most three decimals. Duration.Seconds returns 1.8199999999999998 for
+// 1.82 s.
+func secondsOf(d time.Duration) float64 {
+	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
 }
 
 // snake returns "local_hits" for "LocalHits".
@@ -80,35 +87,46 @@ func (n number) Label() string { return strings.ReplaceAll(n.Name, "_", " ") }
 // IsZero reports whether the number is zero.
 func (n number) IsZero() bool { return reflect.ValueOf(n.Value).IsZero() }
 
-// table is rows without the columns that are zero in all of them.
-type table struct {
-	Columns []string // labels
-	Rows    []tableRow
+// Text is the value as a person reads it.
+func (n number) Text() string {
+	if v := reflect.ValueOf(n.Value); v.CanInt() {
+		return grouped(v.Int())
+	}
+	return fmt.Sprint(n.Value)
 }
 
-type tableRow struct {
-	row
-	Cells []any
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
-func tableOf(rows []row) (t table) {
-	var shown []int
-	if len(rows) > 0 {
-		for i, n := range rows[0].Counts {
-			for _, r := range rows {
-				if !r.Counts[i].IsZero() {
-					shown, t.Columns = append(shown, i), append(t.Columns, n.Label())
-					break
-				}
-			}
+// String lists the numbers that are not zero: "corrupt 3, foreign 1".
+func (n numbers) String() string {
+	var all []string
+	for _, x := range n {
+		if !x.IsZero() {
+			all = append(all, x.Label()+" "+x.Text())
 		}
 	}
-	for _, r := range rows {
-		tr := tableRow{row: r}
-		for _, i := range shown {
-			tr.Cells = append(tr.Cells, r.Counts[i].Value)
+	return strings.Join(all, ", ")
+}
+
+// add adds the counters of from, times sign, to those of to. It leaves out texts and maps.
+func add[T any](to *T, from *T, sign int64) {
+	addFields(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem(), sign)
+}
+
+func addFields(to, from reflect.Value, sign int64) {
+	for i := range to.NumField() {
+		switch f := to.Field(i); f.Kind() {
+		case reflect.Struct:
+			addFields(f, from.Field(i), sign)
+		case reflect.Int64:
+			f.SetInt(f.Int() + sign*from.Field(i).Int())
 		}
-		t.Rows = append(t.Rows, tr)
 	}
-	return t
 }

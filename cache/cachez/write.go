@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -41,10 +42,17 @@ var (
 	style string
 
 	pages = template.Must(template.New("page").Funcs(template.FuncMap{
-		"table": tableOf,
-		"json": func(v any) (string, error) {
-			b, err := json.Marshal(v)
-			return string(b), err
+		"count": grouped,
+		"rate": func(v float64) string {
+			switch {
+			case v == 0:
+				return "0"
+			case v < 0.1:
+				return "<0.1"
+			case v < 10:
+				return strconv.FormatFloat(v, 'f', 1, 64)
+			}
+			return grouped(int64(math.Round(v)))
 		},
 		"plural": func(n any, one, many string) string {
 			if fmt.Sprint(reflect.Indirect(reflect.ValueOf(n))) == "1" {

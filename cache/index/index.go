@@ -23,6 +23,7 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -124,20 +125,19 @@ func (x *Index) Removed(e cache.Entry, _ tier.EvictReason) {
 
 // KeysOf returns the keys in this local tier that an invalidation of s would cover, sorted. The
 // scope is a key, a tag, a prefix or all. The keys of values that were built from those that it names
-// are among them. A prefix and all visit every key, and stores wait for that. So does a key, if there
-// are built values. An invalid scope returns nil.
+// are among them. A prefix and all visit every key, in parts, so that stores wait for 1,024 keys at most.
+// So does a key, if there are built values. The sorted list of a million keys still takes much of a
+// processor and of memory: let one call run at a time. An invalid scope returns nil.
 //
 // Tags are indexed by their hashes, so values from the remote tier are found too. If two tags
 // share a hash, each finds the keys of the other. Invalidations do the same.
 func (x *Index) KeysOf(s invalidate.Scope) []string {
-	regs := x.covered(s)
-	if len(regs) == 0 {
-		return nil
-	}
-	keys := make([]string, 0, len(regs))
-	for _, reg := range regs {
-		if reg.entry.Alive() { // without the lock: it may have to spell a key
-			keys = append(keys, reg.key)
+	var keys []string
+	for part := range x.covered(s) {
+		for _, reg := range part {
+			if reg.entry.Alive() { // without the lock: it may have to spell a key
+				keys = append(keys, reg.key)
+			}
 		}
 	}
 	slices.Sort(keys)
@@ -191,36 +191,94 @@ func (x *Index) Stats() Stats {
 	return s
 }
 
-// covered returns the registrations that s covers, alive or not.
-func (x *Index) covered(s invalidate.Scope) (regs []*registration) {
-	if s.Validate() != nil {
-		return nil
+// covered returns the registrations that s covers, alive or not, in parts. It does not hold the lock
+// while the caller uses a part.
+func (x *Index) covered(s invalidate.Scope) iter.Seq[[]*registration] {
+	return func(yield func([]*registration) bool) {
+		switch {
+		case s.Validate() != nil:
+		case s.Kind() == invalidate.KindTag:
+			yield(x.usersOf(s.Hash()))
+		case s.Kind() == invalidate.KindKey && !x.hasBuilt():
+			yield(x.entriesOf(s.Text()))
+		default:
+			x.scan(s, yield)
+		}
 	}
+}
+
+// usersOf returns the users of a tag. It copies them at once, because those of a tag change their
+// places. That takes about 1 ms for a million. The memory for it is made before, without the lock.
+func (x *Index) usersOf(hash uint64) (regs []*registration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	switch {
-	case s.Kind() == invalidate.KindTag:
-		for _, hash := range []uint64{s.Hash(), invalidate.AnyTag} { // AnyTag stands for more tags than a value carries
-			if t := x.tags.m[hash]; t != nil {
-				regs = slices.Grow(regs, len(t.users))
-				for _, u := range t.users {
-					regs = append(regs, u.reg)
-				}
-			}
-		}
-	case s.Kind() == invalidate.KindKey && x.built == 0:
-		for reg := x.keys.m[s.Text()]; reg != nil; reg = reg.older {
-			regs = append(regs, reg)
-		}
-	case s.Kind() == invalidate.KindKey, s.Kind() == invalidate.KindPrefix, s == invalidate.All():
-		for key, reg := range x.keys.m {
-			named := key == s.Text() || s.Kind() != invalidate.KindKey && strings.HasPrefix(key, s.Text())
-			for ; reg != nil; reg = reg.older {
-				if named || reg.built != nil && reg.built.BuiltFrom(s) {
-					regs = append(regs, reg)
-				}
+	few, many := x.tags.m[hash], x.tags.m[invalidate.AnyTag] // AnyTag stands for more tags than a value carries
+	for cap(regs) < few.len()+many.len() {
+		n := few.len() + many.len()
+		x.mu.Unlock()
+		regs = slices.Repeat([]*registration{nil}, n+n/8)[:0]
+		x.mu.Lock()
+		few, many = x.tags.m[hash], x.tags.m[invalidate.AnyTag]
+	}
+	for _, t := range []*tag{few, many} {
+		if t != nil {
+			for _, u := range t.users {
+				regs = append(regs, u.reg)
 			}
 		}
 	}
 	return regs
+}
+
+// entriesOf returns the registrations of a key.
+func (x *Index) entriesOf(key string) (regs []*registration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for reg := x.keys.m[key]; reg != nil; reg = reg.older {
+		regs = append(regs, reg)
+	}
+	return regs
+}
+
+// hasBuilt reports whether there are values that were built from others.
+func (x *Index) hasBuilt() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.built > 0
+}
+
+// maxPart is how many keys a scan visits before it releases the lock. That takes about 0.1 ms, and
+// stores wait for it.
+const maxPart = 1024
+
+// scan visits every key. A range over a map may go on after the map has changed: it visits each key that
+// was there all the time once.
+func (x *Index) scan(s invalidate.Scope, yield func([]*registration) bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var regs []*registration
+	copies, visited := x.keys.copies, 0
+	for key, reg := range x.keys.m {
+		if x.keys.copies != copies { // the map was copied: this one is no longer up to date
+			reg = x.keys.m[key]
+		}
+		named := s.Kind() != invalidate.KindKey && strings.HasPrefix(key, s.Text()) || key == s.Text()
+		for ; reg != nil; reg = reg.older {
+			if named || reg.built != nil && reg.built.BuiltFrom(s) {
+				regs = append(regs, reg)
+			}
+		}
+		if visited++; visited%maxPart == 0 {
+			x.mu.Unlock()
+			more := yield(regs)
+			x.mu.Lock()
+			if !more {
+				return
+			}
+			regs = regs[:0]
+		}
+	}
+	x.mu.Unlock()
+	yield(regs)
+	x.mu.Lock()
 }

@@ -50,6 +50,14 @@ type tag struct {
 	users []user
 }
 
+// len returns the number of users. Nil has none.
+func (t *tag) len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.users)
+}
+
 // user is a tag's place among the refs of a registration.
 type user struct {
 	reg *registration
@@ -124,6 +132,8 @@ func (x *Index) take(key string, e cache.Entry) *registration {
 type shrinkMap[K comparable, V any] struct {
 	m    map[K]V
 	peak int // the largest size of m
+
+	copies int // how often m was copied
 }
 
 func newShrinkMap[K comparable, V any]() shrinkMap[K, V] { return shrinkMap[K, V]{m: map[K]V{}} }
@@ -142,4 +152,5 @@ func (s *shrinkMap[K, V]) delete(k K) {
 	small := make(map[K]V, len(s.m))
 	maps.Copy(small, s.m)
 	s.m, s.peak = small, len(small)
+	s.copies++
 }

@@ -182,7 +182,7 @@ func TestLeaseLives(t *testing.T) {
 		if !p.leased(origin) {
 			t.Error("the lease has not come back")
 		}
-		if s := p.Stats(); s.Lapses != 1 || s.SyncErrors == 0 || s.LeaseAge > bound/4 {
+		if s := p.Stats(); s.Lapses != 1 || s.SyncErrors == 0 || s.LeaseAge > bound/4 || s.LeaseLeft < bound*3/4 || s.LeaseLeft > bound+1 {
 			t.Errorf("Stats = %+v, want one lapse and a young lease", s)
 		}
 		p.wantSaid(t, 1, "the lease has run out")

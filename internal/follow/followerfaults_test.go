@@ -225,7 +225,7 @@ func TestLogPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, mad{memlog.New(memlog.Config{})}, follow.Config{})
 		advance(bound)
-		if s := p.Stats(); s.SyncErrors == 0 || s.TailErrors == 0 || s.LeaseAge != -1 {
+		if s := p.Stats(); s.SyncErrors == 0 || s.TailErrors == 0 || s.LeaseAge != -1 || s.LeaseLeft != 0 {
 			t.Errorf("Stats = %+v", s)
 		}
 		if err := p.Confirm(t.Context(), 0, time.Second); !errors.Is(err, follow.ErrUnconfirmed) {

@@ -18,8 +18,8 @@ type followerCounts struct {
 func (w *Follower) Stats() invalidate.LogStats {
 	n := &w.numbers
 	s := invalidate.LogStats{
-		LeaseAge: -1,
-		Lapses:   n.lapses.Load(), Gaps: n.gaps.Load(), Bumps: n.bumps.Load(), Damaged: n.damaged.Load(),
+		LeaseAge: -1, LeaseLeft: w.leaseLeft(),
+		Lapses: n.lapses.Load(), Gaps: n.gaps.Load(), Bumps: n.bumps.Load(), Damaged: n.damaged.Load(),
 		Records: n.records.Load(), Syncs: n.syncs.Load(), Pending: w.pending.Load(),
 		SyncErrors: n.syncErrors.Load(), TailErrors: n.tailErrors.Load(),
 		Epoch: w.fences.Cursor().Scope.Epoch(),
