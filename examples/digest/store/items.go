@@ -70,7 +70,7 @@ func (tx *Tx) key(ctx context.Context, it Item, shared bool) (string, error) {
 		a.id IS NOT NULL AS alone, coalesce(a.url, '') AS url
 		FROM (SELECT 1) LEFT JOIN (SELECT id, url FROM raw_items WHERE source_id = ?1 AND item_key = ?3 ORDER BY version DESC LIMIT 1) a`,
 		it.SourceID, own, key, apart)
-	if stored.Own || (shared || stored.Shared) && !(stored.Alone && page(stored.URL) == page(it.URL)) {
+	if stored.Own || (shared || stored.Shared) && (!stored.Alone || page(stored.URL) != page(it.URL)) {
 		key = own
 	}
 	return key, err

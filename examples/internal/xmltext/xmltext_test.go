@@ -75,7 +75,7 @@ func TestDecoderIsLenient(t *testing.T) {
 		"another charset": `<?xml version="1.0" encoding="x-unknown"?><a/>`, "control characters": "<a b='\x01&#1;'>\x02</a>",
 		"ampersands": "<a>x&y=1 &nbsp; &z;</a>", "a tag that is not closed": "<a><b></a>",
 	} {
-		if n, err := tokens(strings.NewReader(doc), 100); err != io.EOF || n == 0 {
+		if n, err := tokens(strings.NewReader(doc), 100); !errors.Is(err, io.EOF) || n == 0 {
 			t.Errorf("%s: %v after %d tokens, want the end", name, err, n)
 		}
 	}
@@ -88,7 +88,7 @@ func TestDecoderBoundsTokens(t *testing.T) {
 	} else if e, ok := errors.AsType[*xmltext.LimitError](err); !ok || e.Most != 90 {
 		t.Errorf("the long text ends as %v, want a LimitError of 90", err)
 	}
-	if _, err := tokens(strings.NewReader(doc), 110); err != io.EOF {
+	if _, err := tokens(strings.NewReader(doc), 110); !errors.Is(err, io.EOF) {
 		t.Errorf("with room for the text: %v", err)
 	}
 }
