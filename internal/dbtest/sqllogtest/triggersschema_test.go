@@ -91,7 +91,7 @@ func TestTriggersBehindTemporaryTable(t *testing.T) {
 	r := sqliteRig(t)
 	r.db.SetMaxOpenConns(1)
 	r.exec(t, "CREATE TABLE users (id TEXT COLLATE NOCASE PRIMARY KEY); CREATE TEMP TABLE users (id TEXT PRIMARY KEY)")
-	err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}})
+	err := triggers.Check(t.Context(), r.db, r.config(), []triggers.Table{{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}})
 	if !errors.Is(err, triggers.ErrTable) || !strings.Contains(err.Error(), `Rows[0].Column is "id" of type TEXT: its collation`) {
 		t.Errorf("Check = %v, want the collation of the column", err)
 	}
