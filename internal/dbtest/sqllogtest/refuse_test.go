@@ -148,10 +148,8 @@ func TestInstallRefusesForeignTables(t *testing.T) {
 				t.Errorf("Install = %v, want ErrConfig with %q", err, want)
 			}
 		}
-		if rows, err := r.db.QueryContext(t.Context(), "SELECT * FROM orders"); err != nil {
-			t.Error(err)
-		} else if names, _ := rows.Columns(); len(names) != 2 || rows.Close() != nil || rows.Err() != nil {
-			t.Errorf("columns %q, want the two of the program", names)
+		if _, err := r.db.ExecContext(t.Context(), "INSERT INTO orders VALUES (1, 'x')"); err != nil { // two columns, as before
+			t.Errorf("the table of the program has changed: %v", err)
 		}
 		for _, table := range []string{"o", "l", "m"} {
 			if _, err := r.db.ExecContext(t.Context(), "SELECT 1 FROM "+table); err == nil {
