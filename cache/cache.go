@@ -49,7 +49,7 @@ type Config[K comparable, V any] struct {
 	// more than 256 in all, the invalidation of any tag of any tenant covers it.
 	// FillCounts.ManyTags counts such values. Tags depends on the key and the value alone: a remote
 	// value without one of its tags was stored by a process with other Tags, and is a miss.
-	// Tags must not keep or change the value. If nil, it adds no tags.
+	// It must not read what the codec leaves out. Tags must not keep or change the value. If nil, it adds no tags.
 	Tags func(K, V) []string
 
 	// Empty reports whether a value is empty, such as a list without elements. Such a value is

@@ -109,8 +109,8 @@ type Policy struct {
 	LoadTimeout time.Duration
 
 	// Detached lets a load go on until LoadTimeout when its last caller has left. It counts among MaxLoads, and its
-	// value is stored unless an invalidation has overtaken it. Callers that come later join it. A load that waits
-	// for its turn ends with its last caller all the same. It is for a
+	// value is stored. If an invalidation has overtaken it, it is repeated, at most twice. Callers that come later join it. A first
+	// load that waits for its turn ends with its last caller all the same. It is for a
 	// source that takes longer than its callers wait: otherwise each of them begins a load that is
 	// cancelled, and nothing is ever stored. It costs the source loads that nobody waits for. Close ends such
 	// loads. If false, the default, the load's context is cancelled when the last caller leaves. What a loader that ignores

@@ -105,7 +105,7 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 	}
 	passed := false
 	ok := func(f *flight) bool {
-		if force || !a.joins(f) || !same(f.j.Entry) {
+		if force || a.peeked && f.peeks || !a.joins(f) || !same(f.j.Entry) {
 			return false
 		}
 		pass := a.passes(f)

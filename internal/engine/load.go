@@ -218,11 +218,12 @@ func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
 func renew(ctx context.Context, j *store.Job, until int64, keys []string, claims []tier.Claim) (stop func() bool) {
 	every, far, timeout := j.Core.Config.ClaimTTL/3, j.View.Counts.Far, j.Policy.RemoteTimeout
 	var t *time.Timer
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t = time.AfterFunc(time.Hour, func() {
-		if j.Core.Now() >= until || j.Core.Work.Over() {
+		if ctx.Err() != nil || j.Core.Now() >= until || j.Core.Work.Over() {
 			return
 		}
-		got, err := far.ClaimMany(context.WithoutCancel(ctx), timeout, keys, claims)
+		got, err := far.ClaimMany(ctx, timeout, keys, claims)
 		n := 0
 		for i := range got {
 			if got[i].Granted || err != nil {
@@ -235,7 +236,7 @@ func renew(ctx context.Context, j *store.Job, until int64, keys []string, claims
 		}
 	})
 	t.Reset(every)
-	return t.Stop
+	return func() bool { cancel(); return t.Stop() }
 }
 
 func (l *late) freeze(runs []run, span *trace.SpanContext) {
