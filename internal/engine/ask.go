@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
@@ -35,7 +36,6 @@ type Ask struct {
 	sample bool    // a local hit in the sample
 	led    bool    // the caller leads f
 	done   bool    // the caller has its answer
-	peeked bool    // the caller took part in a flight that only peeked
 	f      *flight // that the caller takes part in; nil: none
 }
 
@@ -103,21 +103,12 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 	if a.j.Entry != nil {
 		same = a.j.Same
 	}
-	passed := false
-	ok := func(f *flight) bool {
-		if force || a.peeked && f.peeks || !a.joins(f) || !same(f.j.Entry) {
-			return false
-		}
-		pass := a.passes(f)
-		passed = passed || pass
-		return !pass
-	}
+	ok := func(f *flight) bool { return !force && a.joins(f) && same(f.j.Entry) }
 	if c := flightsOf(a.j.View).Find(a.j.Addr, ok); c != nil {
 		f = c.Meta
-	} else if f, led, err = a.newFlight(in, k, ok, &passed); err != nil {
+	} else if f, led, err = a.newFlight(in, k, ok); err != nil {
 		return nil, false, err
 	}
-	a.peeked = f.peeks
 	if a.j.Entry == nil {
 		a.j.Entry, a.j.Used = f.j.Entry, true // of an equal key
 	}
@@ -132,13 +123,13 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 }
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
-func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool, peeks *bool) (f *flight, led bool, err error) {
+func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
 	a.own(k)
 	if err := a.j.Spell(); err != nil {
 		return nil, false, err
 	}
 	f = new(flight)
-	f.j, f.outer, f.peeks = a.j, in, *peeks
+	f.j, f.outer = a.j, in
 	f.mark, f.begun = a.j.Core.Fences.Capture(), a.j.Core.Now() // this may be the caller's second flight
 	f.Meta = f
 	c, led := flightsOf(a.j.View).Join(a.j.Addr, &f.Call, ok)
@@ -173,12 +164,41 @@ func (a *Ask) joins(f *flight) bool {
 		!a.overtook(f) //                                             an invalidation or Expire of the key or a prefix
 }
 
-// passes reports whether the caller of a flight's key first asks the remote tier, in a flight that only peeks. The other
-// flight loads in any case: it is a Refresh, or a background refresh of a value that the caller cannot see
-// here. If the remote tier has no answer, the caller joins that flight after all.
-func (a *Ask) passes(f *flight) bool {
+// peeks reports whether the caller asks the remote tier before it waits for the flight that it has joined. That flight loads
+// in any case: it is a Refresh, or a background refresh of a value that the caller cannot see here.
+func (a *Ask) peeks() bool {
+	f := a.f
 	return (f.j.Opts.Anew || f.j.Refreshing != nil && f.j.Standing() == nil) &&
-		!a.peeked && !a.j.Opts.Anew && a.j.Refreshing == nil && !a.j.Policy.Off && a.j.Far() != nil
+		!a.j.Opts.Anew && a.j.Refreshing == nil && !a.j.Policy.Off && a.j.Far() != nil && f.Ended() == nil
+}
+
+// peek gives the answer of the remote tier to the caller, if there is one that the caller may take. It returns before the
+// caller waits, and frees its stack.
+//
+//go:noinline
+func (a *Ask) peek(ctx context.Context, i int, give give) bool {
+	j := a.j // the entry of a.j is of the flight, or for its value
+	j.Full, j.Hash, j.Used = a.f.j.Full, a.f.j.Hash, true
+	got, err := j.GetCell(ctx, new(calls.Deadline))
+	if err != nil || got.Verdict != store.Usable {
+		return false
+	}
+	out := outcome{it: got.It, src: entry.Remote}
+	switch state := got.It.Freshness(j.Core.Now()); {
+	case state >= entry.Untrusted:
+	case state == entry.Stale:
+		out.stale = measure.Revalidating
+	default:
+		return false
+	}
+	if !a.accepts(a.f, &out) {
+		return false
+	}
+	j.Put(got.It, got.Size)
+	a.done = true
+	r, err := a.deliver(ctx, a.f, &out, true)
+	give(i, r, err)
+	return true
 }
 
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after

@@ -29,7 +29,6 @@ type flight struct {
 	calls.Call[*flight, outcome]
 	lent    filling.Loan                 // of the loads that wait for this flight; see takeTurn
 	loading atomic.Bool                  // a loader was called
-	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
 	look    calls.Deadline               // of the first call to the remote tier
 }

@@ -45,7 +45,7 @@ func look(ctx context.Context, runs []run, d *calls.Deadline) {
 // run wait for another process.
 func (r *run) claimsAbsent() bool {
 	j := &r.f.j
-	return j.CanLoad() && !r.f.peeks && j.View.Counts.Far.Looks() && j.Refreshing == nil && r.waits.n == 0 && j.Standing() == nil
+	return j.CanLoad() && j.View.Counts.Far.Looks() && j.Refreshing == nil && r.waits.n == 0 && j.Standing() == nil
 }
 
 // lookAndClaim is look for a run that needs the claim if there is no cell.

@@ -49,6 +49,9 @@ func rounds(ctx context.Context, asks []*Ask, k Asked, p *patience, give give) {
 			if a.f == nil {
 				continue
 			}
+			if !a.led && a.peeks() && a.peek(ctx, i, give) {
+				continue
+			}
 			if out := a.wait(ctx, a.f, p); out.panicked != nil {
 				panicked = out.panicked
 			} else if !a.take(ctx, out, i, give) {
@@ -64,7 +67,7 @@ func rounds(ctx context.Context, asks []*Ask, k Asked, p *patience, give give) {
 
 // take gives the outcome of its flight to the caller, if the caller may take it.
 func (a *Ask) take(ctx context.Context, out *outcome, i int, give give) bool {
-	if (!a.led || out.again) && !a.accepts(a.f, out) {
+	if !a.led && !a.accepts(a.f, out) {
 		return false
 	}
 	a.done = true

@@ -37,12 +37,10 @@ func (r *run) begin() {
 	}
 }
 
-// load makes LOAD the next step, if there is a loader and the flight may load.
+// load makes LOAD the next step, if there is a loader.
 func (r *run) load() {
-	switch r.next = toLoad; {
-	case r.f.peeks:
-		r.end(outcome{again: true})
-	case !r.f.j.CanLoad():
+	r.next = toLoad
+	if !r.f.j.CanLoad() {
 		r.end(outcome{err: fault.ErrMiss})
 	}
 }
@@ -79,8 +77,6 @@ func (r *run) decide(f store.Frame) {
 	switch {
 	case f.Verdict == store.Usable && r.serve(f.It):
 	case r.fallback():
-	case r.f.peeks:
-		r.end(outcome{again: true})
 	case !r.f.j.CanLoad():
 		r.end(outcome{err: fault.ErrMiss})
 	case f.Claimed && f.Nonce == r.claim.Nonce && !f.Nonce.IsZero():
