@@ -124,7 +124,7 @@ func (w *duo) expire(t *testing.T, i int, scopes ...invalidate.Scope) {
 // Invalidate.
 func (w *duo) commit(t *testing.T, s invalidate.Scope) {
 	t.Helper()
-	a := invalidate.Append{Scopes: []invalidate.Fence{s.Fence()}}
+	a := invalidate.Append{Scopes: []invalidate.Fence{{Scope: s}}}
 	if s.Kind() == invalidate.KindKey {
 		a = invalidate.Append{Keys: a.Scopes}
 	}

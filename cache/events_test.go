@@ -49,15 +49,7 @@ func (e *eventEar) heard() (events []invalidate.Event) {
 func event(local, soft bool, scopes ...invalidate.Scope) invalidate.Event {
 	e := invalidate.Event{Local: local}
 	for _, s := range scopes {
-		f := s.Fence()
-		f.Soft = soft
-		e.Fences = append(e.Fences, f)
-		switch {
-		case local || s.Kind() == invalidate.KindAll:
-			e.Scopes = append(e.Scopes, s)
-		default:
-			e.Unnamed++
-		}
+		e.Fences = append(e.Fences, invalidate.Fence{Scope: s, Soft: soft})
 	}
 	return e
 }
@@ -69,9 +61,8 @@ func wantEvents(t *testing.T, got []invalidate.Event, want ...invalidate.Event) 
 	}
 }
 
-// A process gets events of its own invalidations with their scopes, and of another process's
-// with hashes only. They come in order. Earlier invalidations of other processes cause none. Without a log
-// it gets those of its own calls.
+// A process gets events of its own invalidations and of another process's. They come in order. Earlier
+// invalidations of other processes cause none. Without a log it gets those of its own calls.
 func TestOnInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -103,47 +94,38 @@ func TestOnInvalidate(t *testing.T) {
 	})
 }
 
-// With a log that keeps names, events of other processes have the scopes of the call: also those of
-// an invalidation that waited for the log, and of Expire. A process may send no names.
-func TestOnInvalidateNames(t *testing.T) {
+// Events of other processes have the scopes of the call: also those of an invalidation that waited for
+// the log, of Expire, and of a prefix that ends within an id.
+func TestOnInvalidateScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Names: true})
-		link := logtest.NewFaulty(log) // its Unwrap shows that the log keeps names
-		named, listener := open(t, cache.TiersConfig{Log: link}), open(t, cache.TiersConfig{Log: log})
-		nameless := open(t, cache.TiersConfig{Log: struct{ invalidate.Log }{log}})
+		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+		link := logtest.NewFaulty(log)
+		caller, listener := open(t, cache.TiersConfig{Log: link}), open(t, cache.TiersConfig{Log: log})
 		synctest.Wait()
 		e, _ := listenTo(listener)
-		tag, prefix := invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "users:v1:4")
-		want := func(scopes []invalidate.Scope, unnamed, parts int) {
+		key, tag, prefix := keyScope(t, 1), invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "users:v1:4")
+		want := func(want ...invalidate.Event) {
 			t.Helper()
 			advance(bound)
-			var got []invalidate.Scope
-			for _, event := range e.heard() {
-				if event.Local || len(event.Fences) == 0 {
-					t.Errorf("event %+v, want one of another process, with fences", event)
-				}
-				got, unnamed, parts = append(got, event.Scopes...), unnamed-event.Unnamed, parts-1
+			got := e.heard()
+			for i := range got {
+				slices.SortFunc(got[i].Fences, func(a, b invalidate.Fence) int { return strings.Compare(a.Scope.String(), b.Scope.String()) })
 			}
-			order := func(a, b invalidate.Scope) int { return strings.Compare(a.String(), b.String()) }
-			if slices.SortFunc(got, order); !slices.Equal(got, scopes) || unnamed != 0 || parts != 0 {
-				t.Errorf("heard of %v; %d more unnamed and %d more events than wanted; want %v", got, -unnamed, -parts, scopes)
-			}
+			wantEvents(t, got, want...)
 		}
-		ctx, scopes := t.Context(), []invalidate.Scope{keyScope(t, 1), prefix, tag}
-		must(t, named.Invalidate(ctx, keyScope(t, 1), prefix, tag))
-		want(scopes, 0, 2)
-		must(t, named.Expire(ctx, keyScope(t, 1), prefix, tag))
-		want(scopes, 0, 1)
-		must(t, named.Invalidate(ctx, invalidate.Tenant("acme"), invalidate.All()))
-		want([]invalidate.Scope{invalidate.All(), invalidate.Tenant("acme")}, 0, 1)
-		must(t, nameless.Invalidate(ctx, keyScope(t, 1), prefix, tag))
-		want(nil, 3, 2)
+		ctx := t.Context()
+		must(t, caller.Invalidate(ctx, key, prefix, tag))
+		want(event(false, false, key), event(false, false, prefix, tag))
+		must(t, caller.Expire(ctx, key, prefix, tag))
+		want(event(false, true, key, prefix, tag))
+		must(t, caller.Invalidate(ctx, invalidate.Tenant("acme"), invalidate.All()))
+		want(event(false, false, invalidate.All(), invalidate.Tenant("acme")))
 		link.Fail(errors.New("unplugged"), logtest.Sync)
-		if err := named.Invalidate(ctx, tag, prefix); err == nil {
+		if err := caller.Invalidate(ctx, tag, prefix); err == nil {
 			t.Error("no error without a log")
 		}
 		link.Heal()
-		want([]invalidate.Scope{prefix, tag}, 0, 1)
+		want(event(false, false, prefix, tag))
 	})
 }
 
@@ -173,7 +155,9 @@ func TestOnInvalidateInAnOutage(t *testing.T) {
 		w.invalidate(t, 0, tag)
 		advance(5 * time.Millisecond)
 		got := there.heard()
-		if !slices.ContainsFunc(got, func(e invalidate.Event) bool { return !e.Local && slices.Contains(e.Fences, invalidate.All().Fence()) }) {
+		if !slices.ContainsFunc(got, func(e invalidate.Event) bool {
+			return !e.Local && slices.Contains(e.Fences, invalidate.Fence{Scope: invalidate.All()})
+		}) {
 			t.Errorf("events = %+v, want an event of everything: a record is missing", got)
 		}
 	})

@@ -134,16 +134,16 @@ func ExampleTiers_OnInvalidate() {
 	tiers, done := openTiers(cache.TiersConfig{})
 	defer done()
 	users := newCache(tiers, cache.For("users:v1", func(context.Context, int) (string, error) { return "Ada", nil }))
-	team := users.Tag("team:7").Fence()
+	team := users.Tag("team:7")
 	heard := make(chan bool)
 	stop := tiers.OnInvalidate(func(e invalidate.Event) {
 		for _, f := range e.Fences {
-			if f == team || f.Kind == invalidate.KindAll {
+			if f.Scope == team || f.Scope.Kind() == invalidate.KindAll {
 				heard <- e.Local
 			}
 		}
 	})
-	if err := tiers.Invalidate(ctx, users.Tag("team:7")); err != nil {
+	if err := tiers.Invalidate(ctx, team); err != nil {
 		panic(err)
 	}
 	fmt.Println("the team has changed, by this process:", <-heard)

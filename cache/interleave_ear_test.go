@@ -71,7 +71,7 @@ func (e *ear) missed(p *process, what string, err error) {
 	e.trouble = text
 }
 
-// names maps the hashes in records to text.
+// names maps the fences in records to what a story calls them.
 type names struct {
 	mu   sync.Mutex
 	text map[invalidate.Fence]string
@@ -80,7 +80,7 @@ type names struct {
 func (n *names) add(s invalidate.Scope, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.text[s.Fence()] = text
+	n.text[invalidate.Fence{Scope: s}] = text
 }
 
 func (n *names) list(fences []invalidate.Fence) string {

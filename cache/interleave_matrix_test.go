@@ -11,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/internal/testkit/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -57,8 +58,9 @@ func garble(p invalidate.Page) invalidate.Page {
 
 // push appends records to both sequences that cover no entry.
 func push(m *memlog.Log) {
+	k, _ := key.Parse("default:nobody:1") // is valid
 	_, _ = m.Sync(context.Background(), invalidate.Cursor{}, invalidate.Append{
-		Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 1}}, Scopes: []invalidate.Fence{invalidate.Tag("default", "nobody").Fence()},
+		Keys: []invalidate.Fence{{Scope: invalidate.Key(k)}}, Scopes: []invalidate.Fence{{Scope: invalidate.Tag("default", "nobody")}},
 	})
 }
 

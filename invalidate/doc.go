@@ -60,8 +60,8 @@
 // A loader may build a value from other cached values, its parts. For each part, the built value
 // carries the hash of its key, of each prefix of that key that ends with a colon, and all that the
 // part itself carried. A fence of a key or a prefix covers it by these hashes, a fence of a tag by
-// its tags. A record of a prefix that does not end with a colon has a second fence, of the prefix
-// up to its last colon; see [Scope.BuiltFence].
+// its tags. A prefix that does not end with a colon covers the built values of the prefix up to its
+// last colon.
 //
 // An invalidation of a part does not remove the cell of what was built from it, so only the second
 // check protects that cell. Suppose that a process misses a record of the sequence of keys, or

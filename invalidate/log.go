@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strings"
 	"time"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // Log is the one order of invalidations that all processes of a fleet share. It has two
@@ -24,7 +20,7 @@ import (
 // Sync starts a new epoch.
 //
 // A type that wraps a Log hides the optional methods of what it wraps. Give it a method
-// Unwrap() invalidate.Log. The cache then finds [CellUser], [RowReader], [NameKeeper], Validate and Close there. The methods
+// Unwrap() invalidate.Log. The cache then finds [CellUser], [RowReader], Validate and Close there. The methods
 // of [CellRemover] must be the wrapper's own, because a call must not bypass it.
 //
 // All methods may be called concurrently and obey ctx. A Sync that ignores its ctx keeps a caller of
@@ -99,17 +95,6 @@ type RowReader interface {
 	UseRows(named func(keys []string) []Scope)
 }
 
-// NameKeeper is a [Log] whose records can carry names: the texts of the scopes that their fences
-// stand for. Names are for programs that listen to invalidations; see [Event]. No guarantee depends
-// on them, so a log may drop them at any time.
-type NameKeeper interface {
-	// KeepsNames reports whether the records that Sync appends carry names. It never changes.
-	KeepsNames() bool
-}
-
-// MaxNames is the most bytes of names that one record carries.
-const MaxNames = 1 << 16
-
 // Cursor is the last position that a caller knows of each sequence, with the ids that tell it
 // from the same position of another history. The zero Cursor is before every record that a
 // log retains.
@@ -120,19 +105,18 @@ type Cursor struct {
 }
 
 // Append is what a Sync appends: at most one record to each sequence. An empty slice appends
-// nothing to its sequence. Each slice holds at most [MaxFences].
+// nothing to its sequence. Each slice holds at most [MaxFences], whose texts, with the tenants of tags,
+// have at most [MaxText] bytes together.
 type Append struct {
 	Keys   []Fence // of KindKey, and not Soft
 	Scopes []Fence // all others
-
-	// KeyNames and ScopeNames are the names of the two records. The log does not read them. It
-	// drops names of more than MaxNames bytes, and all names if it is not a [NameKeeper] that keeps
-	// them. A caller sends names only to a log that keeps them.
-	KeyNames, ScopeNames string
 }
 
-// MaxFences is the most fences one record holds.
-const MaxFences = 4096
+// The limits of a record: fences, and bytes of their texts.
+const (
+	MaxFences = 4096
+	MaxText   = 1 << 20
+)
 
 // Page is a run of records, in order, from one log.
 type Page struct {
@@ -164,67 +148,22 @@ type Record struct {
 	Prev   Position // of a bump: the last position before it that the log knows of
 	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0 if not known
 	Fences []Fence  // what was invalidated; none in a bump
-	Names  string   // the names that it was appended with, byte by byte; empty if none, or if dropped
 
 	// Damaged says that the record does not decode. It may have fenced anything, so a reader
 	// discards everything older.
 	Damaged bool
 }
 
-// Fence is a scope as records carry it: by hash. Two scopes with the same hash cause extra
-// misses, and no wrong values.
+// Fence is a scope as records carry it.
 type Fence struct {
-	Kind Kind   // of the scope
-	Hash uint64 // Scope.Hash of it
-	Len  int    // of a prefix: its length in bytes, or BuiltLen
-	Part uint16 // of a prefix: which namespaces it may cover, see Scope.Fence; 0 means any
-	Soft bool   // what it covers becomes stale, and is not removed
+	Scope Scope // what it covers
+	Soft  bool  // what it covers becomes stale, and is not removed
 }
 
 // OfKeys reports whether the fence belongs to the sequence of keys: it covers one key and is
 // not soft. A process may miss the record of a key, because the cell of the key is removed
 // first. A soft fence removes no cell, so a process must not miss its record.
-func (f Fence) OfKeys() bool { return f.Kind == KindKey && !f.Soft }
-
-// Fence returns what a record carries of s, which must have passed Validate.
-//
-// Part is a hash of the namespace up to its first colon. A process compares it first, so a prefix
-// costs the entries of most other namespaces nothing. A prefix that ends before that colon, as that
-// of a [Tenant] does, has none.
-func (s Scope) Fence() Fence {
-	switch s.kind {
-	case KindPrefix:
-		return Fence{Kind: KindPrefix, Hash: s.Hash(), Len: len(s.text), Part: partOf(s.text)}
-	case KindKey, KindTag, KindAll:
-	}
-	return Fence{Kind: s.kind, Hash: s.Hash()}
-}
-
-// partOf returns the Part of the fence of a prefix.
-func partOf(prefix string) uint16 {
-	_, rest, _ := strings.Cut(prefix, ":")
-	namespace, _, whole := strings.Cut(rest, ":")
-	if !whole {
-		return 0
-	}
-	return uint16(xxhash.Sum64String(namespace)%math.MaxUint16) + 1 //nolint:gosec // fits
-}
-
-// BuiltLen is the Len of a fence of [KindPrefix] that covers only built values: those with a part
-// that has the prefix. It is longer than any key, so a process that does not know it finds nothing
-// that the fence covers.
-const BuiltLen = math.MaxUint16
-
-// BuiltFence returns a second fence that a record carries of s. Only a prefix that does not end with
-// a colon has one: with [BuiltLen] and the hash of the prefix up to its last colon. Built values need
-// it: they name their parts by hashes, of keys and of prefixes that end with a colon.
-func (s Scope) BuiltFence() (f Fence, ok bool) {
-	n := strings.LastIndexByte(s.text, ':') + 1
-	if s.kind != KindPrefix || n == len(s.text) {
-		return Fence{}, false
-	}
-	return Fence{Kind: KindPrefix, Hash: xxhash.Sum64String(s.text[:n]), Len: BuiltLen}, true
-}
+func (f Fence) OfKeys() bool { return f.Scope.kind == KindKey && !f.Soft }
 
 // PendingError says that an invalidation was applied in this process and is not complete. Its
 // record is not in the log yet, or the remote tier still has a cell that it names. The process

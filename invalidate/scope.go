@@ -15,7 +15,7 @@ import (
 const MaxTagLen = 256
 
 // AnyTag is the hash that stands in a cell for the tags that do not fit. A cell with AnyTag is
-// covered by the fence of any tag, of any tenant, because records do not name the tenant. It is
+// covered by the fence of any tag, of any tenant, because the cell does not name the tenant. It is
 // xxHash64 of "*", which is the spelling of no tag.
 const AnyTag uint64 = 0x0a9edecebeb03ae4
 
@@ -107,8 +107,8 @@ func (s Scope) Tenant() string {
 	return s.tenant
 }
 
-// Hash returns the 64-bit hash that stands for the scope in cells and records: xxHash64 of its
-// spelling. The spelling of a tag is "tenant:tag". The hash is 0 for [All].
+// Hash returns the 64-bit hash that stands for the scope in cells: xxHash64 of its spelling. The
+// spelling of a tag is "tenant:tag". The hash is 0 for [All].
 // Two scopes with the same hash cause extra misses, and no wrong values.
 func (s Scope) Hash() uint64 {
 	switch s.kind {
@@ -177,6 +177,8 @@ func validateTenant(what, tenant string) error {
 	case strings.Contains(tenant, ":"):
 		return fmt.Errorf("%w: tenant of %s has a colon in its %d bytes: the first argument is the tenant alone",
 			ErrScope, what, len(tenant))
+	case len(tenant) > key.MaxLen:
+		return fmt.Errorf("%w: tenant of %s has %d bytes, at most %d", ErrScope, what, len(tenant), key.MaxLen)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (*ca
 		c.layers[0].Pages = c.responses
 	}
 	c.opened[len(c.opened)-1].OnInvalidate(func(e invalidate.Event) { // by any process
-		c.warmer.Add(events.MakePlan(events.Heard(context.Background(), e.Scopes, c.objects)).Warm...)
+		c.warmer.Add(events.MakePlan(events.Heard(context.Background(), e.Fences, c.objects)).Warm...)
 	})
 	if err := c.hear(context.Background()); err != nil {
 		cfg.log.Warn("the log does not answer, so no entries are served from the caches until it does", "err", err)

@@ -50,6 +50,6 @@ func reversed(layer string, own second, first func(context.Context) error) inval
 
 // memory returns a log in memory, for caches without a store.
 func memory() func() invalidate.Log {
-	log := logtest.NewMemory(logtest.MemoryConfig{Names: true})
+	log := logtest.NewMemory(logtest.MemoryConfig{})
 	return func() invalidate.Log { return log }
 }

@@ -204,7 +204,7 @@ func (s scene) play(t *testing.T, link linkOf[play]) (wrong map[string]string) {
 
 func newPlay(t *testing.T, s scene, link linkOf[play]) *play {
 	t.Helper()
-	p := &play{t: t, scene: s, log: logtest.NewMemory(logtest.MemoryConfig{Names: true}), db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
+	p := &play{t: t, scene: s, log: logtest.NewMemory(logtest.MemoryConfig{}), db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
 	var err error
 	log := func() invalidate.Log { return p.log }
 	p.caches, err = newCaches(p.db.reader(), log, siteConfig{log: slog.New(slog.DiscardHandler), link: func(layer string, own second) invalidate.Log {
@@ -254,7 +254,7 @@ func (p *play) hold(layer string) {
 func (p *play) invalidate(scopes ...invalidate.Scope) {
 	var a invalidate.Append
 	for _, s := range scopes {
-		a.Scopes = append(a.Scopes, s.Fence())
+		a.Scopes = append(a.Scopes, invalidate.Fence{Scope: s})
 	}
 	if _, err := p.log.Sync(p.t.Context(), invalidate.Cursor{}, a); err != nil {
 		p.t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -31,7 +32,7 @@ func (d *Rare) Built() bool { return len(d.Keys) > 0 }
 // built from.
 func (d *Rare) BuiltFrom(s invalidate.Scope) bool {
 	hash := s.Hash()
-	if f, ok := s.BuiltFence(); ok {
+	if f, ok := fence.BuiltOf(invalidate.Fence{Scope: s}); ok {
 		hash = f.Hash
 	}
 	return d.Built() && (d.ManyParts() || slices.Contains(d.Keys, hash) || slices.Contains(d.Prefixes, hash))

@@ -83,7 +83,7 @@ func (f *Fences) compare(at *invalidate.Cursor, end invalidate.Cursor, found *Fi
 	if (at.Epoch != 0 && at.Epoch != end.Epoch) ||
 		(at.Key == end.Key && at.KeyID != end.KeyID) || (at.Scope == end.Scope && at.ScopeID != end.ScopeID) {
 		found.Gaps++
-		f.Store(invalidate.All().Fence(), at.Scope)
+		f.Store(invalidate.Fence{Scope: invalidate.All()}, at.Scope)
 		at.Epoch = 0
 		return
 	}
@@ -144,7 +144,7 @@ func (c *Findings) count(r invalidate.Record, contiguous bool) {
 // what was built from them were not.
 func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
-		f.storeLocked(&invalidate.Fence{Kind: invalidate.KindAll}, 0) // no frame: entries can be fetched again
+		f.storeLocked(&Hashed{Kind: invalidate.KindAll}, 0) // no frame: entries can be fetched again
 		f.mu.Lock()
 		f.keyFloor = max(f.keyFloor, r.At)
 		f.mu.Unlock()
@@ -160,7 +160,7 @@ func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 // record that a log retains.
 func (f *Fences) followScope(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
-		f.Store(invalidate.All().Fence(), r.At)
+		f.Store(invalidate.Fence{Scope: invalidate.All()}, r.At)
 	}
 	for _, s := range r.Fences {
 		f.await(&f.page)

@@ -12,7 +12,7 @@ func (f *Fences) Generation() uint64 { return f.gen.Load() }
 
 // Since reports whether a fence that may concern an entry with that hash was stored after a
 // generation. The low 32 bits of the hash are enough. Part is that of its namespace, see
-// [invalidate.Fence]. If not, an entry that was found clear at the generation, and depends on
+// [PartOf]. If not, an entry that was found clear at the generation, and depends on
 // nothing, is still clear; see [Fences.DepsSince] for others. So fences of other keys and of other
 // namespaces cost an entry three loads and no write, and fences of tags do not concern it.
 //

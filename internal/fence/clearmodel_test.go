@@ -367,7 +367,7 @@ func TestPrefixesOfOneHash(t *testing.T) {
 	f := fence.New(start)
 	e := fencetest.New(f, mine+"1")
 	add := func(n int) {
-		f.Store(invalidate.Fence{Kind: invalidate.KindPrefix, Hash: hash, Len: n}, invalidate.At(9, uint32(n)))
+		f.StoreHashed(fence.Hashed{Kind: invalidate.KindPrefix, Hash: hash, Len: n}, invalidate.At(9, uint32(n)))
 	}
 	add(other)
 	if !e.Clear(f) {

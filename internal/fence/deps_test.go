@@ -81,7 +81,7 @@ func TestForgottenFencesOfParts(t *testing.T) {
 	hash := xxhash.Sum64String(part)
 	f.Fence(invalidate.Key(fencetest.KeyOf(t, part)))
 	for i := range uint64(100) { // in the same bucket
-		f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: hash + (i+1)<<32}, invalidate.Position(1<<62))
+		f.StoreHashed(fence.Hashed{Kind: invalidate.KindKey, Hash: hash + (i+1)<<32}, invalidate.Position(1<<62))
 	}
 	if old.Clear(f) || fencetest.Accepts(f, old.Mark, old.Hash, old.Key, old.Tags) {
 		t.Error("the fence of its part is forgotten: want it covered")
@@ -99,7 +99,7 @@ func BenchmarkParts(b *testing.B) {
 	}
 	e.Tags.Prefixes = []uint64{1, 2, 3}
 	for i := range uint64(100_000) {
-		f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: (i + 1e6) * 0x9e3779b97f4a7c15}, 1)
+		f.StoreHashed(fence.Hashed{Kind: invalidate.KindKey, Hash: (i + 1e6) * 0x9e3779b97f4a7c15}, 1)
 	}
 	b.Run("since", func(b *testing.B) {
 		gen := f.Generation()
@@ -126,7 +126,7 @@ func BenchmarkParts(b *testing.B) {
 	})
 	b.Run("store", func(b *testing.B) {
 		for i := uint64(0); b.Loop(); i++ {
-			f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: i % 1000 * 0x9e3779b97f4a7c15}, 1)
+			f.StoreHashed(fence.Hashed{Kind: invalidate.KindKey, Hash: i % 1000 * 0x9e3779b97f4a7c15}, 1)
 		}
 	})
 }

@@ -20,10 +20,7 @@ func (f *Fences) Skip(n uint64) { f.tick.Add(n) }
 // Fence is Apply for scopes that are not soft. It does not wait.
 func (f *Fences) Fence(scopes ...invalidate.Scope) {
 	for _, s := range scopes {
-		f.Store(s.Fence(), f.next())
-		if b, ok := s.BuiltFence(); ok {
-			f.Store(b, f.next())
-		}
+		f.Store(invalidate.Fence{Scope: s}, f.next())
 	}
 }
 

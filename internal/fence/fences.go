@@ -143,7 +143,7 @@ func (f *Fences) Tick() uint64 { return f.tick.Load() }
 // FenceKey applies a fence of the key with that hash. After it returns, the entries of the key that were
 // marked earlier are dead here. FenceKey does not wait; call [Fences.Await] first, without a lock.
 func (f *Fences) FenceKey(hash uint64) {
-	f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: hash}, f.next())
+	f.StoreHashed(Hashed{Kind: invalidate.KindKey, Hash: hash}, f.next())
 }
 
 // Apply applies a request in this process. After it returns, everything that the scopes
@@ -160,10 +160,7 @@ func (f *Fences) ApplyWithin(ctx context.Context, r Request) {
 			p = patient(ctx)
 		}
 		f.await(&p)
-		f.Store(r.fence(s.Fence()), f.next())
-		if b, ok := s.BuiltFence(); ok {
-			f.Store(r.fence(b), f.next())
-		}
+		f.Store(r.fence(s), f.next())
 	}
 }
 
@@ -177,8 +174,8 @@ func (f *Fences) next() invalidate.Position {
 	return 0
 }
 
-// Store applies one fence at its position, or at 0 if it has none.
-func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) {
+// StoreHashed is Store for what the tables keep of a fence.
+func (f *Fences) StoreHashed(s Hashed, pos invalidate.Position) {
 	var due bool
 	if s.Kind == invalidate.KindKey && !s.Soft {
 		due = f.storeKey(&s, pos)
@@ -201,7 +198,7 @@ func (f *Fences) stored(last ...*atomic.Uint64) {
 
 // storeKey applies a fence of a key. Readers notice a soft one by the key's bucket, too; mu is held for
 // it.
-func (f *Fences) storeKey(s *invalidate.Fence, pos invalidate.Position) (due bool) {
+func (f *Fences) storeKey(s *Hashed, pos invalidate.Position) (due bool) {
 	keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
 	keys.mu.Lock()
 	defer keys.mu.Unlock()
@@ -218,7 +215,7 @@ func (f *Fences) storeKey(s *invalidate.Fence, pos invalidate.Position) (due boo
 }
 
 // storeLocked is Store for a fence that takes its tick with mu held: any but a hard one of a key.
-func (f *Fences) storeLocked(s *invalidate.Fence, pos invalidate.Position) (due bool) {
+func (f *Fences) storeLocked(s *Hashed, pos invalidate.Position) (due bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.Kind == invalidate.KindKey {
@@ -229,7 +226,7 @@ func (f *Fences) storeLocked(s *invalidate.Fence, pos invalidate.Position) (due 
 
 // storeScope applies another fence. A fence of everything covers what was marked before it in this
 // process. With a position it also covers everything as of an older position. mu is held.
-func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due bool) {
+func (f *Fences) storeScope(s *Hashed, pos invalidate.Position) (due bool) {
 	now := f.before(s)
 	f.announce(s)
 	tick := f.tick.Add(1)
@@ -249,7 +246,7 @@ func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due b
 }
 
 // before returns the time for a fence that is about to take its tick. Only soft fences have one.
-func (f *Fences) before(s *invalidate.Fence) int64 {
+func (f *Fences) before(s *Hashed) int64 {
 	if !s.Soft {
 		return 0
 	}
@@ -257,7 +254,7 @@ func (f *Fences) before(s *invalidate.Fence) int64 {
 }
 
 // putSoft notes a soft fence. mu is held.
-func (f *Fences) putSoft(s *invalidate.Fence, at fenced, now int64) (due bool) {
+func (f *Fences) putSoft(s *Hashed, at fenced, now int64) (due bool) {
 	due = f.soft.put(s, at, now, f.settled.Load())
 	f.urge(f.soft.urgent())
 	return due
@@ -269,12 +266,12 @@ func (f *Fences) putSoft(s *invalidate.Fence, at fenced, now int64) (due bool) {
 // the fence, so the fence would never cover it. Entries without the tag of a tag fence need not look,
 // and neither do those of other namespaces than a prefix covers.
 // mu is held.
-func (f *Fences) announce(s *invalidate.Fence) {
+func (f *Fences) announce(s *Hashed) {
 	f.scoped.Store(1<<64 - 1)
 	switch {
 	case s.Kind == invalidate.KindTag:
 		f.stored(&f.lastTags[s.Hash&groupMask], &f.tagged)
-	case s.Kind == invalidate.KindPrefix && s.Len == invalidate.BuiltLen: // of built values only
+	case s.Kind == invalidate.KindPrefix && s.Len == builtLen: // of built values only
 		f.stored(&f.prefixed)
 	case s.Kind == invalidate.KindPrefix && s.Part > 0:
 		f.stored(&f.lastPart[s.Part&partMask], &f.prefixed)

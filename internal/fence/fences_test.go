@@ -264,7 +264,7 @@ func TestClearDoesNotAllocate(t *testing.T) {
 		"undisturbed": func() {},
 		"after an expiry": func() {
 			f.Apply(expired)
-			f.Store(invalidate.Fence{Kind: invalidate.KindPrefix, Hash: 1, Len: len(prefix.Text()), Soft: true}, 0)
+			f.StoreHashed(fence.Hashed{Kind: invalidate.KindPrefix, Hash: 1, Len: len(prefix.Text()), Soft: true}, 0)
 		},
 		"after a scope fence": func() { f.Fence(invalidate.Tag("acme", "other")) },
 	} {

@@ -109,7 +109,7 @@ func TestFlushKeepsPositions(t *testing.T) {
 	old := fencetest.New(f, "acme:users:1", "t")
 	f.Fence(invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "teams:"))
 	fresh := fencetest.New(f, "acme:users:1", "t")
-	f.Store(invalidate.All().Fence(), 0)
+	f.Store(invalidate.Fence{Scope: invalidate.All()}, 0)
 	if fresh.Clear(f) {
 		t.Error("an entry outlived the flush")
 	}

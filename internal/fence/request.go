@@ -1,11 +1,12 @@
 package fence
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -44,41 +45,30 @@ func (r Request) Keys() []string {
 	return keys
 }
 
-// fence returns a fence of one of the scopes as a record of the request carries it.
-func (r Request) fence(f invalidate.Fence) invalidate.Fence {
-	f.Soft = r.Soft
-	return f
+// fence returns the fence that a record of the request carries of a scope.
+func (r Request) fence(s invalidate.Scope) invalidate.Fence {
+	return invalidate.Fence{Scope: s, Soft: r.Soft}
 }
 
 // Fences returns the fences that records carry for the request.
 func (r Request) Fences() []invalidate.Fence {
 	fences := make([]invalidate.Fence, 0, len(r.Scopes))
 	for _, s := range r.Scopes {
-		fences = append(fences, r.fence(s.Fence()))
-		if b, ok := s.BuiltFence(); ok {
-			fences = append(fences, r.fence(b))
-		}
+		fences = append(fences, r.fence(s))
 	}
 	return fences
 }
 
 // Split appends the fences that records carry for the request to those of keys and to the others.
 func (r Request) Split(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fence) {
-	for _, f := range r.Fences() {
-		if f.OfKeys() {
+	for _, s := range r.Scopes {
+		if f := r.fence(s); f.OfKeys() {
 			keys = append(keys, f)
 		} else {
 			scopes = append(scopes, f)
 		}
 	}
 	return keys, scopes
-}
-
-// Name adds the names of the scopes.
-func (r Request) Name(names logwire.Names) {
-	for _, s := range r.Scopes {
-		names.Add(s)
-	}
 }
 
 // Size returns how many scopes the request counts for.
@@ -88,4 +78,20 @@ func (r Request) Size() int64 { return int64(len(r.Scopes)) }
 func Distinct(fs []invalidate.Fence) []invalidate.Fence {
 	slices.SortFunc(fs, compareFences)
 	return slices.Compact(fs)
+}
+
+// compareFences orders fences: hard ones first, then by kind, text and tenant.
+func compareFences(a, b invalidate.Fence) int {
+	switch {
+	case a.Soft != b.Soft:
+		if b.Soft {
+			return -1
+		}
+		return 1
+	case a.Scope.Kind() != b.Scope.Kind():
+		return cmp.Compare(a.Scope.Kind(), b.Scope.Kind())
+	case a.Scope.Text() != b.Scope.Text():
+		return strings.Compare(a.Scope.Text(), b.Scope.Text())
+	}
+	return strings.Compare(a.Scope.Tenant(), b.Scope.Tenant())
 }

@@ -1,23 +1,12 @@
 package fence
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
-
-func compareFences(a, b invalidate.Fence) int {
-	soft := func(f invalidate.Fence) int {
-		if f.Soft {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Part, b.Part))
-}
 
 // prefix identifies a prefix. The hash is not enough: an attacker can construct a second
 // prefix with the same hash, and it would never be looked up at its own length.
@@ -43,7 +32,7 @@ func (t *scopeTable) resize(n int) {
 	t.keys.size, t.tags.size, t.prefixes.size, t.stems.size = n, n, n, n
 }
 
-func (t *scopeTable) put(s *invalidate.Fence, f fenced, settled uint64) (due bool) {
+func (t *scopeTable) put(s *Hashed, f fenced, settled uint64) (due bool) {
 	switch {
 	case s.Kind == invalidate.KindKey:
 		return t.keys.put(s.Hash, f, settled)
@@ -53,7 +42,7 @@ func (t *scopeTable) put(s *invalidate.Fence, f fenced, settled uint64) (due boo
 	case s.Kind == invalidate.KindTag:
 		t.anyTag = t.anyTag.newest(f)
 		return t.tags.put(s.Hash, f, settled)
-	case s.Len == invalidate.BuiltLen:
+	case s.Len == builtLen:
 		return t.stems.put(s.Hash, f, settled)
 	}
 	if i, known := slices.BinarySearch(t.lengths, s.Len); !known {
@@ -85,7 +74,7 @@ type visitor func(f fenced, forgot uint64)
 
 // visit calls see for everything, for each tag of a value, for each prefix of its key that has a fence,
 // and for the keys and each prefix of its parts. For a prefix that ends within an id,
-// [invalidate.Scope.BuiltFence] is a fence of the prefix up to its last colon. Fences that took their
+// [BuiltOf] is a fence of the prefix up to its last colon. Fences that took their
 // ticks up to since may be left out.
 func (t *scopeTable) visit(key string, d *Deps, since uint64, see visitor) {
 	see(t.all, 0)

@@ -16,7 +16,7 @@ import (
 func partOf(key string) uint16 {
 	tenant, rest, _ := strings.Cut(key, ":")
 	namespace, _, _ := strings.Cut(rest, ":")
-	return invalidate.Prefix(tenant, namespace+":").Fence().Part
+	return fence.PartOf(tenant + ":" + namespace + ":")
 }
 
 // A caller that notes the generation at which an entry was found clear, and calls Since, decides as

@@ -28,7 +28,7 @@ type softTable struct {
 }
 
 // put notes a fence of which the tick was taken at a time, or later.
-func (t *softTable) put(s *invalidate.Fence, f fenced, at int64, settled uint64) (due bool) {
+func (t *softTable) put(s *Hashed, f fenced, at int64, settled uint64) (due bool) {
 	t.newest = f.tick
 	t.times.note(f.tick, at)
 	return t.scopeTable.put(s, f, settled)

@@ -44,16 +44,15 @@ func TestTimesOfManyExpiries(t *testing.T) {
 func TestExpiredFramesByPosition(t *testing.T) {
 	f := fence.New(start)
 	e := fencetest.New(f, "acme:users:1", "t")
-	for name, soft := range map[string]invalidate.Fence{
-		"key":    {Kind: invalidate.KindKey, Hash: e.Hash, Soft: true},
-		"prefix": invalidate.Prefix("acme", "users:").Fence(),
-		"tag":    {Kind: invalidate.KindTag, Hash: e.Tags.Tags[0], Soft: true},
-		"all":    {Kind: invalidate.KindAll, Soft: true},
+	for name, soft := range map[string]invalidate.Scope{
+		"key":    invalidate.Key(fencetest.KeyOf(t, e.Key)),
+		"prefix": invalidate.Prefix("acme", "users:"),
+		"tag":    invalidate.Tag("acme", "t"),
+		"all":    invalidate.All(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			soft.Soft = true
 			f := fence.New(start)
-			f.Store(soft, invalidate.At(9, 6))
+			f.Store(invalidate.Fence{Scope: soft, Soft: true}, invalidate.At(9, 6))
 			for _, at := range []uint32{5, 6, 7} {
 				fresh, ok := f.Accepts(fence.Mark{Key: invalidate.At(9, 1), Scope: invalidate.At(9, at)}, e.Hash, e.Key, e.Tags)
 				if expired := fresh != fence.Forever; !ok || expired != (at < 6) {

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 // removeFirst removes the cells of a caller's order on the caller's goroutine. So a hanging node of
@@ -88,8 +87,10 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 func (w *Follower) remember(orders []*order) {
 	at := w.fences.Cursor().Key
 	for _, o := range orders {
-		for _, k := range o.cells {
-			w.fences.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(k)}, at)
+		for _, text := range o.cells {
+			if k, err := key.Parse(text); err == nil { // the order named it
+				w.fences.Store(invalidate.Fence{Scope: invalidate.Key(k)}, at)
+			}
 		}
 	}
 }

@@ -34,12 +34,11 @@ type Config struct {
 	// must be quick. Nil: not called.
 	OnLag func(time.Duration)
 
-	// OnApplied receives the fences and the names of each record that another process appended, in
-	// the log's order, after they are applied here. logwire.Read reads the names. Where records
-	// are missing it receives a fence of everything. Records that were in the log before this process
-	// are left out. It is called under a lock and must be quick. It may keep the slice but not change
-	// it. Nil: not called.
-	OnApplied func(fences []invalidate.Fence, names string)
+	// OnApplied receives the fences of each record that another process appended, in the log's order,
+	// after they are applied here. Where records are missing it receives a fence of everything. Records
+	// that were in the log before this process are left out. It is called under a lock and must be
+	// quick. It may keep the slice but not change it. Nil: not called.
+	OnApplied func(fences []invalidate.Fence)
 
 	// Logger receives one line per change of state. Nil means slog.Default.
 	Logger *slog.Logger

@@ -14,7 +14,7 @@ import (
 // returns. Then the position tells whose record it is. If the call failed, the record counts as
 // another process's: an event may come twice, but none is lost.
 type events struct {
-	tell func(fences []invalidate.Fence, names string) // nil: there is no listener
+	tell func(fences []invalidate.Fence) // nil: there is no listener
 
 	mu      sync.Mutex // protects the rest; held during tell
 	sending *invalidate.Append
@@ -32,7 +32,6 @@ type place struct {
 type heardRecord struct {
 	place
 	fences []invalidate.Fence
-	names  string
 }
 
 // maxWaiting is how many events wait for a call of the log. Beyond it they count as other
@@ -73,7 +72,7 @@ func (e *events) sent(p invalidate.Page) {
 
 func (e *events) flush() {
 	for _, r := range e.waiting {
-		e.tell(r.fences, r.names)
+		e.tell(r.fences)
 	}
 	e.waiting = nil
 }
@@ -83,10 +82,10 @@ func (e *events) record(r *invalidate.Record, followed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !followed || r.Bump || r.Damaged {
-		e.put(heardRecord{fences: []invalidate.Fence{invalidate.All().Fence()}})
+		e.put(heardRecord{fences: []invalidate.Fence{{Scope: invalidate.All()}}})
 	}
 	if len(r.Fences) > 0 {
-		e.put(heardRecord{place{r.At, r.Fences[0].OfKeys()}, r.Fences, r.Names})
+		e.put(heardRecord{place{r.At, r.Fences[0].OfKeys()}, r.Fences})
 	}
 }
 

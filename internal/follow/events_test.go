@@ -20,7 +20,7 @@ type ear struct {
 	heard []invalidate.Fence
 }
 
-func (e *ear) tell(fences []invalidate.Fence, _ string) {
+func (e *ear) tell(fences []invalidate.Fence) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard = append(e.heard, fences...)
@@ -30,7 +30,7 @@ func (e *ear) count(s invalidate.Scope) (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, f := range e.heard {
-		if f == s.Fence() {
+		if f.Scope == s && !f.Soft {
 			n++
 		}
 	}
@@ -82,7 +82,7 @@ func TestEventsOfOthersBesideAnOwnAppend(t *testing.T) {
 				}
 				e.mu.Lock()
 				defer e.mu.Unlock()
-				if i, j := slices.Index(e.heard, x.Fence()), slices.Index(e.heard, y.Fence()); i > j {
+				if i, j := slices.Index(e.heard, invalidate.Fence{Scope: x}), slices.Index(e.heard, invalidate.Fence{Scope: y}); i > j {
 					t.Errorf("heard in the order %v, want that of the log", e.heard)
 				}
 			})

@@ -41,7 +41,6 @@ type Follower struct {
 	log     invalidate.Log
 	remover invalidate.CellRemover // log, when it removes cells
 	storer  storer                 // log, when it stores cells
-	named   bool                   // the log keeps names
 	fences  *fence.Fences
 	lease   *Lease
 	bound   time.Duration
@@ -127,9 +126,6 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	}
 	if r, ok := unwrap.As[invalidate.RowReader](log); ok && cfg.Named != nil {
 		r.UseRows(cfg.Named)
-	}
-	if k, ok := unwrap.As[invalidate.NameKeeper](log); ok {
-		w.named = k.KeepsNames()
 	}
 	w.events.tell = cfg.OnApplied
 	w.retry = newBackoff(w.bound)

@@ -75,3 +75,31 @@ func TestLargeRequestIsCancelled(t *testing.T) {
 		}
 	})
 }
+
+// A record holds so many bytes of texts. A request with more takes several records, in one order.
+func TestLargeTexts(t *testing.T) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
+		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		var scopes []invalidate.Scope
+		var entries []*fencetest.Entry
+		for i := range 3000 {
+			text := fmt.Sprintf("t:n:%01000d", i)
+			scopes = append(scopes, invalidate.Key(fencetest.KeyOf(t, text)), invalidate.Prefix("u", fmt.Sprintf("n:%01000d", i)))
+			if i%1000 == 0 {
+				entries = append(entries, fencetest.New(other.Fences(), text), fencetest.New(other.Fences(), "u:n:"+text[4:]+"x"))
+			}
+		}
+		if err := p.Invalidate(t.Context(), request(t, scopes...)); err != nil {
+			t.Fatal(err)
+		}
+		advance(bound)
+		for _, e := range entries {
+			if e.Clear(other.Fences()) {
+				t.Errorf("%.10s… is not invalidated", e.Key)
+			}
+		}
+		if keys, others := log.Records(); len(keys) != 1+3 || len(others) != 1+3 {
+			t.Errorf("the log has %d records of keys and %d others, want a bump and 3", len(keys), len(others))
+		}
+	})
+}

@@ -206,8 +206,3 @@ func (w *Follower) mayLead(left time.Duration) bool {
 	defer w.mu.Unlock()
 	return w.lastErr == nil && !w.closed && left > 4*w.took
 }
-
-func split[T any](s []T, most int) (now, rest []T) {
-	n := min(len(s), most)
-	return s[:n:n], s[n:]
-}

@@ -74,21 +74,16 @@ func (w *Follower) takeStoring(orders []*order) *storing {
 	return s
 }
 
-// contents returns what a round sends: fences, the cells that the log removes, and names.
-func (w *Follower) contents(orders []*order, s *storing) (keys, scopes []invalidate.Fence, cells []string, names logwire.Names) {
-	if w.named {
-		names = logwire.Names{}
-	}
+// contents returns what a round sends: fences, and the cells that the log removes.
+func (w *Follower) contents(orders []*order, s *storing) (keys, scopes []invalidate.Fence, cells []string) {
 	for _, o := range orders {
 		keys, scopes = o.req.Split(keys, scopes)
-		o.req.Name(names)
 		if len(o.cells) > 0 && w.logRemoves() {
 			cells = append(cells, w.cfg.Names(o.cells)...)
 		}
 	}
 	if s != nil {
 		keys, scopes = s.req.Split(keys, scopes)
-		s.req.Name(names)
 	}
-	return fence.Distinct(keys), fence.Distinct(scopes), cells, names
+	return fence.Distinct(keys), fence.Distinct(scopes), cells
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -131,15 +132,15 @@ func (w *Follower) try(ctx context.Context, until time.Time) (err error) {
 // left. Only then does it extend the lease, as of the moment before the last question. It does not
 // extend the lease while frames that were accepted before that moment are above the log's end.
 func (w *Follower) exchange(ctx context.Context, orders []*order, s *storing, until time.Time) error {
-	keys, scopes, cells, names := w.contents(orders, s)
+	keys, scopes, cells := w.contents(orders, s)
 	for reported := false; ; s = nil {
 		var a invalidate.Append
 		var gone []string
-		gone, cells = split(cells, invalidate.MaxCells)
+		n := min(len(cells), invalidate.MaxCells)
+		gone, cells = cells[:n:n], cells[n:]
 		if len(cells) == 0 { // all cells go first
-			a.Keys, keys = split(keys, invalidate.MaxFences)
-			a.Scopes, scopes = split(scopes, invalidate.MaxFences)
-			a.KeyNames, a.ScopeNames = names.Spell(a.Keys), names.Spell(a.Scopes)
+			a.Keys, keys = logwire.Split(keys)
+			a.Scopes, scopes = logwire.Split(scopes)
 		}
 		asked, noted := w.now(), w.fences.Ahead()
 		w.events.send(&a)

@@ -1,5 +1,4 @@
-// Package logwire turns the fences of a log's records into payloads and back. The logs share what a
-// record may hold; their layouts differ.
+// Package logwire turns the fences of a log's records into payloads and back.
 package logwire
 
 import (
@@ -7,60 +6,70 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"math"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
-// Layout is the form of the fences in a payload. They are written one after the other, big-endian.
-// A process whose version does not know a kind or a bit takes the record for damaged, and discards
-// everything older.
-type Layout uint8
+// A payload has a line for each fence, and a newline between two lines:
+//
+//	k default:users:v1:42     a key
+//	p default:users:v1:       a prefix with its tenant; "p default:" is the whole tenant
+//	t default:org:7           a tag after its tenant
+//	a                         everything
+//
+// The letter of a soft fence is followed by "~". The text is that of the scope, in UTF-8. A backslash in
+// it is written \\. A control byte (up to 0x1F, and 0x7F) and a byte that is not valid UTF-8 is \x with
+// two digits of lower-case hex. A payload that Encode would write in another way is refused.
 
-const (
-	// Compact is the layout of a log on Redis. Only a prefix has a length. The part is there only with
-	// its bit:
-	//
-	//	kind u8, with 0x20 for a part, 0x40 for soft | hash u64 | length u16 | part u16
-	Compact Layout = iota
+// Version is the version of the layout, and of all that a log notes beside its records. A log keeps it
+// with its notes, and refuses one of another version.
+const Version = "3"
 
-	// Fixed is the layout of a log in a database. It always has all but the part:
-	//
-	//	kind u8, with 0x20 for a part, 0x80 for soft | hash u64 | length of the prefix u16 | part u16
-	Fixed
-)
-
-// The first byte of a fence.
-const (
-	partBit   = 0x20
-	softBit   = 0x40 // Compact
-	fixedSoft = 0x80 // Fixed
-)
+const soft = '~'
 
 // Check returns why fences cannot be one record of the sequence of keys, or of the other sequence.
 func Check(fences []invalidate.Fence, ofKeys bool) error {
 	if len(fences) > invalidate.MaxFences {
 		return fmt.Errorf("%d fences for one record, at most %d", len(fences), invalidate.MaxFences)
 	}
+	size := 0
 	for i, f := range fences {
-		if err := check(f, ofKeys); err != nil {
+		if f.OfKeys() != ofKeys {
+			return fmt.Errorf("fence %d: a %v does not belong to this sequence", i, f.Scope.Kind())
+		}
+		if err := f.Scope.Validate(); err != nil {
 			return fmt.Errorf("fence %d: %w", i, err)
+		}
+		if size += Size(f); size > invalidate.MaxText {
+			return fmt.Errorf("texts of more than %d bytes for one record: split the append", invalidate.MaxText)
 		}
 	}
 	return nil
 }
 
-func check(f invalidate.Fence, ofKeys bool) error {
-	switch {
-	case f.Kind < invalidate.KindKey || f.Kind > invalidate.KindAll || f.OfKeys() != ofKeys:
-		return fmt.Errorf("a %v does not belong to this sequence", f.Kind)
-	case f.Len < 0 || f.Len > math.MaxUint16 || f.Len > 0 && f.Kind != invalidate.KindPrefix:
-		return fmt.Errorf("length of %d for a %v: only a prefix has a length, up to %d", f.Len, f.Kind, math.MaxUint16)
-	case f.Part > 0 && f.Kind != invalidate.KindPrefix:
-		return fmt.Errorf("part of %d for a %v: only a prefix has a part", f.Part, f.Kind)
+// Size returns how many bytes of [invalidate.MaxText] a fence takes.
+func Size(f invalidate.Fence) int {
+	n := len(f.Scope.Text())
+	if f.Scope.Kind() == invalidate.KindTag {
+		n += len(f.Scope.Tenant())
 	}
-	return nil
+	return n
+}
+
+// Split splits off as many fences as one record holds.
+func Split(fences []invalidate.Fence) (now, rest []invalidate.Fence) {
+	n, size := 0, 0
+	for n < min(len(fences), invalidate.MaxFences) {
+		if size += Size(fences[n]); size > invalidate.MaxText && n > 0 {
+			break
+		}
+		n++
+	}
+	return fences[:n:n], fences[n:]
 }
 
 // Millis returns the milliseconds of a bound, rounded up.
@@ -68,94 +77,163 @@ func Millis(d time.Duration) int64 {
 	return int64(d/time.Millisecond) + min(int64(d%time.Millisecond), 1)
 }
 
-// Payloads returns the payloads of what a Sync appends, nil for no fences.
-func (l Layout) Payloads(a invalidate.Append) (keys, scopes []byte, err error) {
+// Payloads returns the payloads of what a Sync appends, "" for no fences.
+func Payloads(a invalidate.Append) (keys, scopes string, err error) {
 	if err := cmp.Or(Check(a.Keys, true), Check(a.Scopes, false)); err != nil {
-		return nil, nil, err
+		return "", "", err
 	}
-	if len(a.Keys) > 0 {
-		keys = l.Encode(a.Keys)
-	}
-	if len(a.Scopes) > 0 {
-		scopes = l.Encode(a.Scopes)
-	}
-	return keys, scopes, nil
+	return Encode(a.Keys), Encode(a.Scopes), nil
 }
 
 // Encode returns the payload of fences that pass [Check].
-func (l Layout) Encode(fences []invalidate.Fence) []byte {
-	b := make([]byte, 0, l.size(invalidate.KindKey, false)*len(fences))
+func Encode(fences []invalidate.Fence) string {
+	size := 0
 	for _, f := range fences {
-		kind := byte(f.Kind)
-		switch {
-		case f.Soft && l == Fixed:
-			kind |= fixedSoft
-		case f.Soft:
-			kind |= softBit
+		size += Size(f) + len("k~ :\n")
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i, f := range fences {
+		if i > 0 {
+			b.WriteByte('\n')
 		}
-		if f.Part > 0 {
-			kind |= partBit
+		b.WriteByte(letters[f.Scope.Kind()])
+		if f.Soft {
+			b.WriteByte(soft)
 		}
-		b = binary.BigEndian.AppendUint64(append(b, kind), f.Hash)
-		if l == Fixed || f.Kind == invalidate.KindPrefix {
-			b = binary.BigEndian.AppendUint16(b, uint16(f.Len)) //nolint:gosec // Check has limited it
-		}
-		if f.Part > 0 {
-			b = binary.BigEndian.AppendUint16(b, f.Part)
+		switch f.Scope.Kind() {
+		case invalidate.KindTag:
+			b.WriteByte(' ')
+			escape(&b, f.Scope.Tenant())
+			b.WriteByte(':')
+			escape(&b, f.Scope.Text())
+		case invalidate.KindKey, invalidate.KindPrefix:
+			b.WriteByte(' ')
+			escape(&b, f.Scope.Text())
+		case invalidate.KindAll:
 		}
 	}
-	return b
+	return b.String()
 }
 
-// size returns the bytes of a fence.
-func (l Layout) size(k invalidate.Kind, part bool) int {
-	n := 9
-	if l == Fixed || k == invalidate.KindPrefix {
-		n += 2
-	}
-	if part {
-		n += 2
-	}
-	return n
-}
+// letters are those of the kinds.
+const letters = "-kpta"
 
-// Decode returns the fences of a payload, and false when Encode cannot have written any part of it.
-func (l Layout) Decode(b []byte, ofKeys bool) ([]invalidate.Fence, bool) {
-	if len(b) == 0 {
+// Decode returns the fences of a payload, and false when Encode cannot have written it. The fences keep
+// parts of the payload.
+func Decode(payload string, ofKeys bool) ([]invalidate.Fence, bool) {
+	lines := strings.Count(payload, "\n") + 1
+	if payload == "" || lines > invalidate.MaxFences {
 		return nil, false
 	}
-	fences := make([]invalidate.Fence, 0, min(len(b)/l.size(invalidate.KindKey, false), invalidate.MaxFences))
-	for len(b) > 0 {
-		f, size := l.decodeOne(b)
-		if size == 0 || check(f, ofKeys) != nil || len(fences) == invalidate.MaxFences {
+	fences, size := make([]invalidate.Fence, 0, lines), 0
+	for line := range strings.SplitSeq(payload, "\n") {
+		f, ok := decodeLine(line)
+		if size += Size(f); !ok || f.OfKeys() != ofKeys || size > invalidate.MaxText {
 			return nil, false
 		}
-		fences, b = append(fences, f), b[size:]
+		fences = append(fences, f)
 	}
 	return fences, true
 }
 
-// decodeOne returns the first fence of b and its size. The size is 0 if b does not start with one.
-func (l Layout) decodeOne(b []byte) (f invalidate.Fence, size int) {
-	soft, part := byte(fixedSoft), b[0]&partBit != 0
-	if l == Compact {
-		soft = softBit
+func decodeLine(line string) (f invalidate.Fence, ok bool) {
+	if line == "" {
+		return f, false
 	}
-	f.Kind, f.Soft = invalidate.Kind(b[0]&^(soft|partBit)), b[0]&soft != 0
-	if size = l.size(f.Kind, part); len(b) < size {
-		return f, 0
+	kind, text := line[0], line[1:]
+	text, f.Soft = strings.CutPrefix(text, string(soft))
+	if kind == 'a' {
+		f.Scope = invalidate.All()
+		return f, text == ""
 	}
-	if part && f.Kind == invalidate.KindPrefix {
-		f.Part = binary.BigEndian.Uint16(b[11:])
+	text, spaced := strings.CutPrefix(text, " ")
+	text, ok = unescape(text)
+	tenant, rest, whole := strings.Cut(text, ":")
+	if !spaced || !ok || !whole {
+		return f, false
 	}
-	f.Hash = binary.BigEndian.Uint64(b[1:])
-	if l == Fixed || f.Kind == invalidate.KindPrefix {
-		f.Len = int(binary.BigEndian.Uint16(b[9:]))
+	switch {
+	case kind == 'k':
+		k, err := key.Parse(text)
+		f.Scope = invalidate.Key(k)
+		return f, err == nil
+	case kind == 'p' && rest == "":
+		f.Scope = invalidate.Tenant(tenant)
+	case kind == 'p':
+		f.Scope = invalidate.Prefix(tenant, rest)
+	case kind == 't':
+		f.Scope = invalidate.Tag(tenant, rest)
 	}
-	if part && f.Part == 0 {
-		return f, 0 // the bit would be missing
+	return f, f.Scope.Validate() == nil // the zero Scope is not valid
+}
+
+const hexDigits = "0123456789abcdef"
+
+// plain returns the length of the longest start of a text that needs no escapes.
+func plain(s string) int {
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c < ' ' || c == 0x7f || c == '\\' {
+				return i
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
 	}
-	return f, size
+	return len(s)
+}
+
+func escape(b *strings.Builder, s string) {
+	for {
+		n := plain(s)
+		b.WriteString(s[:n])
+		if n == len(s) {
+			return
+		}
+		if c := s[n]; c == '\\' {
+			b.WriteString(`\\`)
+		} else {
+			b.WriteString(`\x`)
+			b.WriteByte(hexDigits[c>>4])
+			b.WriteByte(hexDigits[c&15])
+		}
+		s = s[n+1:]
+	}
+}
+
+// unescape reverses escape. It returns false for a text that escape does not write.
+func unescape(s string) (string, bool) {
+	if plain(s) == len(s) {
+		return s, true
+	}
+	b := make([]byte, 0, len(s))
+	for rest := s; rest != ""; {
+		switch {
+		case rest[0] != '\\':
+			b, rest = append(b, rest[0]), rest[1:]
+		case strings.HasPrefix(rest, `\\`):
+			b, rest = append(b, '\\'), rest[2:]
+		case strings.HasPrefix(rest, `\x`) && len(rest) >= 4:
+			high, low := strings.IndexByte(hexDigits, rest[2]), strings.IndexByte(hexDigits, rest[3])
+			if high < 0 || low < 0 {
+				return "", false
+			}
+			b, rest = append(b, byte(high<<4|low)), rest[4:] //nolint:gosec // two digits
+		default:
+			return "", false
+		}
+	}
+	text := string(b)
+	var again strings.Builder // finds each wrong or missing escape
+	again.Grow(len(s))
+	escape(&again, text)
+	return text, again.String() == s
 }
 
 // NewID returns a random id of a record or of an epoch, which is never zero.

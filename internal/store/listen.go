@@ -88,10 +88,8 @@ func (l *Listeners) Tell(event invalidate.Event) {
 			for i := range e.waiting {
 				missed += max(e.waiting[i].Missed, 1)
 			}
-			all := invalidate.All()
-			e.waiting = append(e.waiting[:0], invalidate.Event{
-				Scopes: []invalidate.Scope{all}, Fences: []invalidate.Fence{all.Fence()}, Missed: missed, At: event.At,
-			})
+			all := []invalidate.Fence{{Scope: invalidate.All()}}
+			e.waiting = append(e.waiting[:0], invalidate.Event{Fences: all, Missed: missed, At: event.At})
 		}
 		select {
 		case e.woken <- struct{}{}:

@@ -11,10 +11,10 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -95,7 +95,7 @@ func (s *Store) newView(tenant string) *View {
 	// Taken from the view's name: the string of which tenant is a part can then be freed.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.Core.Seed, v.Name)
-	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
+	v.Part = fence.PartOf(v.Name + ":")
 	v.Fences, v.Owner = s.Core.Fences, v
 	v.resolved.Store(unresolved)
 	most := int64(s.Core.Config.MaxTenants)

@@ -21,7 +21,7 @@ func ExampleMemory() {
 	at := invalidate.Cursor{Key: page.Keys[0].At, Scope: page.Scopes[0].At}
 	fmt.Println("the first Sync starts an epoch:", page.Keys[0].Bump, page.Scopes[0].Bump)
 
-	fence := invalidate.Tag("acme", "user:42").Fence()
+	fence := invalidate.Fence{Scope: invalidate.Tag("acme", "user:42")}
 	_, _ = first.Sync(ctx, invalidate.Cursor{}, invalidate.Append{Scopes: []invalidate.Fence{fence}})
 	page, _ = second.Tail(ctx, at)
 	fmt.Println("heard of number", page.Scopes[0].At.N(), page.Scopes[0].Fences[0] == fence)
@@ -42,7 +42,7 @@ func ExampleFaulty() {
 	log := logtest.NewFaulty(server)
 
 	log.LoseReplies(errors.New("connection reset"))
-	fence := invalidate.Tag("acme", "user:42").Fence()
+	fence := invalidate.Fence{Scope: invalidate.Tag("acme", "user:42")}
 	_, err := log.Sync(ctx, invalidate.Cursor{}, invalidate.Append{Scopes: []invalidate.Fence{fence}})
 	page, _ := server.Sync(ctx, invalidate.Cursor{}, invalidate.Append{})
 	fmt.Println(err, "but there are", len(page.Scopes), "records")

@@ -210,7 +210,7 @@ func TestFaultyHooks(t *testing.T) {
 		<-landed // the reply is on the wire
 		mustSync(t, m, at, both(3))
 		close(release)
-		if page := <-over; len(page.Keys) != 1 || page.Keys[0].Fences[0].Hash != 2 {
+		if page := <-over; len(page.Keys) != 1 || page.Keys[0].Fences[0] != keyFence(2)[0] {
 			t.Errorf("the reply that was held = %+v, want the log as it was then", page)
 		}
 		_, _ = f.Tail(t.Context(), at)

@@ -1,17 +1,20 @@
 package logtest_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 func keyFence(n uint64) []invalidate.Fence {
-	return []invalidate.Fence{{Kind: invalidate.KindKey, Hash: n}}
+	k, _ := key.Parse(fmt.Sprint("t:n:", n)) // is valid
+	return []invalidate.Fence{{Scope: invalidate.Key(k)}}
 }
 
 func tagFence(n uint64) []invalidate.Fence {
-	return []invalidate.Fence{{Kind: invalidate.KindTag, Hash: n}}
+	return []invalidate.Fence{{Scope: invalidate.Tag("t", fmt.Sprint(n))}}
 }
 
 func both(n uint64) invalidate.Append {

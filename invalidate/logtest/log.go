@@ -2,7 +2,6 @@ package logtest
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,18 +39,14 @@ var logTests = []suitetest.Case[*logTest]{
 	{"another log shares nothing", logsApart},
 	{"fences come back as they were appended", appends(everyFence)},
 	{"a record holds MaxFences", appends(fences(invalidate.MaxFences))},
-	{"more than MaxFences is refused", logTooMany},
+	{"a record holds MaxText", appends(texts(invalidate.MaxText))},
+	{"more than a record holds is refused", logTooMany},
 	{"an append to one sequence leaves the other", appends(tagAppend(1), keyAppend(1), tagAppend(2))},
 	{"an empty append appends nothing", appends(
 		bothAppend(1), invalidate.Append{}, invalidate.Append{},
 		invalidate.Append{Keys: []invalidate.Fence{}, Scopes: []invalidate.Fence{}},
 	)},
 	{"an append sent again is another record", appends(bothAppend(1), bothAppend(1), bothAppend(1), bothAppend(2))},
-	{"names come back as they were appended", appends(named...)},
-	{"names that are too long are dropped", appends(invalidate.Append{
-		Keys: keyAppend(1).Keys, KeyNames: strings.Repeat("k", invalidate.MaxNames+1),
-		Scopes: tagAppend(1).Scopes, ScopeNames: "short",
-	})},
 	{"numbers are dense across handles", appends(
 		bothAppend(0), bothAppend(1), bothAppend(2), bothAppend(3), bothAppend(4), bothAppend(5), bothAppend(6),
 	)},

@@ -3,7 +3,7 @@ package logtest
 import (
 	"context"
 	"errors"
-	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -23,76 +23,67 @@ func logBound(t *logTest) {
 	}
 }
 
-var everyFence = invalidate.Append{
-	Keys: []invalidate.Fence{
-		{Kind: invalidate.KindKey, Hash: 0},
-		{Kind: invalidate.KindKey, Hash: math.MaxUint64},
-		{Kind: invalidate.KindKey, Hash: 1 << 63},
-		{Kind: invalidate.KindKey, Hash: 7},
-	},
-	Scopes: []invalidate.Fence{
-		{Kind: invalidate.KindPrefix, Hash: 0, Len: 2},
-		{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: 1},
-		{Kind: invalidate.KindTag, Hash: math.MaxUint64},
-		{Kind: invalidate.KindPrefix, Hash: 1 << 32, Len: key.MaxLen},
-		{Kind: invalidate.KindTag, Hash: 0},
-		{Kind: invalidate.KindAll},
-		{Kind: invalidate.KindKey, Hash: 9, Soft: true},
-		{Kind: invalidate.KindPrefix, Hash: 10, Len: 3, Soft: true},
-		{Kind: invalidate.KindPrefix, Hash: 12, Len: 3, Part: math.MaxUint16},
-		{Kind: invalidate.KindPrefix, Hash: 13, Len: 3, Part: 1},
-		{Kind: invalidate.KindTag, Hash: 11, Soft: true},
-		{Kind: invalidate.KindAll, Soft: true},
-	},
-}
+var everyFence = func() (a invalidate.Append) {
+	long := strings.Repeat("x", key.MaxLen-len("s:n:"))
+	for _, id := range []string{"0", "-1", long, "%0A%20%25%FF", `\\n"'$1?;`, "é世界", "k~", "e\u0301"} {
+		a.Keys = append(a.Keys, invalidate.Fence{Scope: keyNamed(id)})
+		a.Scopes = append(a.Scopes, invalidate.Fence{Scope: keyNamed(id), Soft: true})
+	}
+	for _, s := range []invalidate.Scope{
+		invalidate.All(), invalidate.Tenant("s"), invalidate.Tenant(strings.Repeat("é", 500)), invalidate.Prefix("s", "n:"),
+		invalidate.Prefix("s", "n:"+long), invalidate.Prefix("s", "n:caf\xc3"), invalidate.Prefix("s", "\n\r\n\x00\x7f\\x00\xff:"),
+		invalidate.Tag("s", "n"), invalidate.Tag("S", "n"), invalidate.Tag("s", "n "), invalidate.Tag("s", ":n::"), invalidate.Tag("s", strings.Repeat("x", invalidate.MaxTagLen)),
+		invalidate.Tag("s", "a\x00b\nc\td\\e\\x0a"), invalidate.Tag("s", "'; -- \"%s\" {}"), invalidate.Tag("s\xff", "é世界"), invalidate.Tag("s", "e\u0301"),
+	} {
+		a.Scopes = append(a.Scopes, invalidate.Fence{Scope: s}, invalidate.Fence{Scope: s, Soft: true})
+	}
+	return a
+}()
 
 // fences returns n fences for each sequence.
 func fences(n int) invalidate.Append {
 	var a invalidate.Append
 	for i := range n {
-		a.Keys = append(a.Keys, invalidate.Fence{Kind: invalidate.KindKey, Hash: uint64(i) << 40})
-		kind := invalidate.KindPrefix + invalidate.Kind(i%2)
-		f := invalidate.Fence{Kind: kind, Hash: uint64(i)}
-		if kind == invalidate.KindPrefix {
-			f.Len = i % (key.MaxLen + 1)
+		id := strconv.Itoa(i)
+		a.Keys = append(a.Keys, invalidate.Fence{Scope: keyNamed(id)})
+		s := invalidate.Prefix("s", id)
+		if i%2 > 0 {
+			s = invalidate.Tag("s", id)
 		}
-		a.Scopes = append(a.Scopes, f)
+		a.Scopes = append(a.Scopes, invalidate.Fence{Scope: s})
 	}
 	return a
 }
 
-// named has names of any bytes, and names without a record.
-var named = func() []invalidate.Append {
-	all := []invalidate.Append{{Keys: keyAppend(9).Keys, KeyNames: "one", ScopeNames: "none"}}
-	for i, names := range []string{
-		"k\x05t:n:1", "", "\x00", "\xff\xfe, not UTF-8: \xc3\x28", "'; \"\\$1 ? %s \r\n{}", "", "é世界",
-		strings.Repeat("\x00\xff", invalidate.MaxNames/2),
-	} {
-		a := bothAppend(i)
-		a.KeyNames, a.ScopeNames = names, names
-		if i%2 > 0 && names != "" {
-			a.KeyNames = names[1:]
-		}
-		all = append(all, a)
+// texts returns fences for each sequence whose texts have n bytes together. A log may have to escape
+// many of them.
+func texts(n int) invalidate.Append {
+	var a invalidate.Append
+	for ; n > 0; n -= key.MaxLen {
+		size := min(n, key.MaxLen)
+		a.Keys = append(a.Keys, invalidate.Fence{Scope: keyNamed(strings.Repeat("x", max(size-len("s:n:"), 1)))})
+		a.Scopes = append(a.Scopes, invalidate.Fence{Scope: invalidate.Prefix("s", strings.Repeat("\x00", max(size-len("s:"), 1)))})
 	}
-	return all
-}()
+	return a
+}
 
 // Neither sequence may take a record: a caller splits a refused append and sends it again, and must
 // not append half of it twice.
 func logTooMany(t *logTest) {
-	r, a := t.reader(), fences(invalidate.MaxFences+1)
-	for _, a := range []invalidate.Append{
-		{Keys: a.Keys},
-		{Scopes: a.Scopes},
-		{Keys: a.Keys[:1], Scopes: a.Scopes},
-		{Keys: a.Keys, Scopes: a.Scopes[:1]},
-	} {
-		if _, err := r.log.Sync(t.Context(), r.at, a); err == nil {
-			t.Errorf("Sync of %d keys and %d scopes = nil, want an error: one record holds %d",
-				len(a.Keys), len(a.Scopes), invalidate.MaxFences)
+	r := t.reader()
+	for _, much := range []invalidate.Append{fences(invalidate.MaxFences + 1), texts(invalidate.MaxText + 1)} {
+		for _, a := range []invalidate.Append{
+			{Keys: much.Keys},
+			{Scopes: much.Scopes},
+			{Keys: much.Keys[:1], Scopes: much.Scopes},
+			{Keys: much.Keys, Scopes: much.Scopes[:1]},
+		} {
+			if _, err := r.log.Sync(t.Context(), r.at, a); err == nil {
+				t.Errorf("Sync of %d keys and %d scopes = nil, want an error: one record holds %d, of %d bytes",
+					len(a.Keys), len(a.Scopes), invalidate.MaxFences, invalidate.MaxText)
+			}
+			r.read()
 		}
-		r.read()
 	}
 }
 
@@ -143,7 +134,7 @@ func logConcurrent(t *logTest) {
 			if err != nil {
 				return err
 			}
-			appended.Store(page.Key, uint64(n))
+			appended.Store(page.Key, keyAppend(n).Keys[0])
 		}
 		return nil
 	})
@@ -152,8 +143,8 @@ func logConcurrent(t *logTest) {
 		t.Fatalf("the log has %d keys and %d scopes, want a bump and %d", len(whole.keys), len(whole.scopes), handles*appends)
 	}
 	for _, rec := range whole.keys[1:] {
-		if n, ok := appended.Load(rec.At); !ok || rec.Fences[0].Hash != n {
-			t.Errorf("record %s is %+v, but Sync returned this position for number %v", spell(rec.At), rec.Fences, n)
+		if n, ok := appended.Load(rec.At); !ok || rec.Fences[0] != n {
+			t.Errorf("record %s is %+v, but Sync returned this position for %v", spell(rec.At), rec.Fences, n)
 		}
 	}
 	t.keys, t.scopes = whole.keys, whole.scopes // in any order

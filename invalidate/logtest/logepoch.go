@@ -38,7 +38,7 @@ func (r *reader) appendFrom(at invalidate.Cursor, epoch bool) {
 	if epoch {
 		r.t.bumped()
 	}
-	r.t.appended(r.log, keyAppend(9))
+	r.t.appended(keyAppend(9))
 	r.read()
 	if page.Key != r.at.Key || epoch && r.at.Key.Epoch() <= max(at.Key.Epoch(), at.Scope.Epoch()) {
 		r.t.Fatalf("at %+v: the append is at %s of a log that ends with %s", at, spell(page.Key), spell(r.at.Key))
@@ -105,7 +105,7 @@ func logNewEpoch(t *logTest) {
 func logSlices(t *logTest) {
 	r, a := t.reader(), bothAppend(1)
 	r.append(a)
-	a.Keys[0].Hash, a.Scopes[0].Hash = 666, 666
+	a.Keys[0], a.Scopes[0] = keyAppend(666).Keys[0], tagAppend(666).Scopes[0]
 	t.reader().wantAll()
 	r.wantAll()
 	r.scribble()
@@ -123,9 +123,9 @@ func (r *reader) scribble() {
 	for _, records := range [][]invalidate.Record{r.keys, r.scopes} {
 		for i := range records {
 			for j := range records[i].Fences {
-				records[i].Fences[j] = invalidate.Fence{Kind: invalidate.KindKey, Hash: 667}
+				records[i].Fences[j] = keyAppend(667).Keys[0]
 			}
-			records[i].Fences = append(records[i].Fences, invalidate.Fence{Hash: 668})
+			records[i].Fences = append(records[i].Fences, tagAppend(668).Scopes[0])
 			records[i].At, records[i].Time = 669, 670
 		}
 	}

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// sequenceModel is what a sequence must have: first the bump of the first epoch. Numbers, fences and
-// names follow from what was appended. The first reader of a record decides about the rest, and all
+// sequenceModel is what a sequence must have: first the bump of the first epoch. Numbers and fences
+// follow from what was appended. The first reader of a record decides about the rest, and all
 // readers must agree.
 type sequenceModel []invalidate.Record
 
@@ -23,10 +22,10 @@ func (m *sequenceModel) whole() sequenceModel {
 
 func (m *sequenceModel) bump() { *m = append(*m, invalidate.Record{Bump: true}) }
 
-func (m *sequenceModel) append(fences []invalidate.Fence, names string) {
+func (m *sequenceModel) append(fences []invalidate.Fence) {
 	if len(fences) > 0 {
 		at := last(m.whole()).At + 1
-		*m = append(*m, invalidate.Record{At: at, Fences: slices.Clone(fences), Names: names})
+		*m = append(*m, invalidate.Record{At: at, Fences: slices.Clone(fences)})
 	}
 }
 
@@ -51,11 +50,8 @@ func (m *sequenceModel) compare(got []invalidate.Record, skip int) error {
 	}
 	for i, rec := range got {
 		w := &want[i]
-		if rec.At.N() != w.At.N() || rec.Bump != w.Bump || !slices.EqualFunc(rec.Fences, w.Fences, carries) {
+		if rec.At.N() != w.At.N() || rec.Bump != w.Bump || !slices.Equal(rec.Fences, w.Fences) {
 			return fmt.Errorf("record %d is\n%+.400v\nwant\n%+.400v", i+skip, rec, *w)
-		}
-		if rec.Names != w.Names {
-			return fmt.Errorf("record %d has the names %.40q (%d bytes), want %.40q (%d)", i+skip, rec.Names, len(rec.Names), w.Names, len(w.Names))
 		}
 		if w.ID == 0 {
 			w.At, w.ID, w.After, w.Prev, w.Time = rec.At, rec.ID, rec.After, rec.Prev, rec.Time
@@ -64,15 +60,6 @@ func (m *sequenceModel) compare(got []invalidate.Record, skip int) error {
 		}
 	}
 	return nil
-}
-
-// carries reports whether a log has returned the fence that was appended. It may lose the part: then
-// more entries are compared with the fence.
-func carries(got, want invalidate.Fence) bool {
-	if got.Part == 0 {
-		want.Part = 0
-	}
-	return got == want
 }
 
 // same compares the places of two records. It ignores Time when one of them has none.
@@ -91,7 +78,7 @@ func last(records []invalidate.Record) invalidate.Record {
 // append syncs with a, and notes what the log must have then.
 func (r *reader) append(a invalidate.Append) {
 	r.t.Helper()
-	r.t.appended(r.log, a)
+	r.t.appended(a)
 	page := r.sync(a)
 	r.wantAt(page.Key, r.t.keys, len(a.Keys) > 0)
 	r.wantAt(page.Scope, r.t.scopes, len(a.Scopes) > 0)
@@ -105,17 +92,10 @@ func (r *reader) wantAt(at invalidate.Position, m sequenceModel, appended bool) 
 	}
 }
 
-// appended notes an append. A log that keeps no names, or not as many, drops them.
-func (t *logTest) appended(l invalidate.Log, a invalidate.Append) {
-	k, ok := unwrap.As[invalidate.NameKeeper](l)
-	kept := func(names string) string {
-		if !ok || !k.KeepsNames() || len(names) > invalidate.MaxNames {
-			return ""
-		}
-		return names
-	}
-	t.keys.append(a.Keys, kept(a.KeyNames))
-	t.scopes.append(a.Scopes, kept(a.ScopeNames))
+// appended notes an append.
+func (t *logTest) appended(a invalidate.Append) {
+	t.keys.append(a.Keys)
+	t.scopes.append(a.Scopes)
 }
 
 // bump starts an epoch, as a caller ahead does.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 // reader follows a log from its start with one handle. It checks every page and keeps every record.
@@ -192,17 +194,21 @@ func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, no
 // spell formats a position as epoch and number.
 func spell(p invalidate.Position) string { return fmt.Sprintf("%d-%d", p.Epoch(), p.N()) }
 
-// fenceOf returns a fence that is unique for n.
-func fenceOf(kind invalidate.Kind, n int) []invalidate.Fence {
-	return []invalidate.Fence{{Kind: kind, Hash: uint64(n)}}
+func keyAppend(n int) invalidate.Append {
+	return invalidate.Append{Keys: []invalidate.Fence{{Scope: keyNamed(strconv.Itoa(n))}}}
 }
 
-func keyAppend(n int) invalidate.Append {
-	return invalidate.Append{Keys: fenceOf(invalidate.KindKey, n)}
+// keyNamed returns a key with an id that key.Text would write.
+func keyNamed(id string) invalidate.Scope {
+	k, err := key.Space{Tenant: "s", Namespace: "n"}.Key(id)
+	if err != nil {
+		return invalidate.Invalid(err)
+	}
+	return invalidate.Key(k)
 }
 
 func tagAppend(n int) invalidate.Append {
-	return invalidate.Append{Scopes: fenceOf(invalidate.KindTag, n)}
+	return invalidate.Append{Scopes: []invalidate.Fence{{Scope: invalidate.Tag("s", strconv.Itoa(n))}}}
 }
 
 func bothAppend(n int) invalidate.Append {

@@ -34,7 +34,7 @@ func logTailFollows(t *logTest) {
 		if r == writer {
 			for i := range appends {
 				a := []invalidate.Append{keyAppend(i), tagAppend(i), bothAppend(i)}[i%3]
-				t.appended(r.log, a)
+				t.appended(a)
 				if _, err := r.trySync(a); err != nil {
 					return err
 				}

@@ -11,7 +11,6 @@ import (
 // MemoryConfig configures a [Memory]. The zero MemoryConfig is useful.
 type MemoryConfig struct {
 	Bound time.Duration // 0: 2 seconds
-	Names bool          // records carry names; see [invalidate.NameKeeper]
 }
 
 // Memory is a log in this process. It keeps every rule of [invalidate.Log], and the newest 100,000
@@ -27,14 +26,11 @@ var _ invalidate.Log = (*Memory)(nil)
 
 // NewMemory returns an empty log.
 func NewMemory(config MemoryConfig) *Memory {
-	return &Memory{log: memlog.Log{Config: memlog.Config{Bound: config.Bound, Names: config.Names}}}
+	return &Memory{log: memlog.Log{Config: memlog.Config{Bound: config.Bound}}}
 }
 
 // Bound returns the Bound of the MemoryConfig, or the default.
 func (m *Memory) Bound() time.Duration { return m.log.Bound() }
-
-// KeepsNames returns Names of the MemoryConfig.
-func (m *Memory) KeepsNames() bool { return m.log.KeepsNames() }
 
 // Sync appends a and returns the records after at. It fails when ctx has ended, when a does not fit
 // into a record of each sequence, or when at is in the last epoch that a position can hold. A Sync that

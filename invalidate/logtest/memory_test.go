@@ -10,14 +10,10 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	for name, names := range map[string]bool{"hashes": false, "names": true} {
-		t.Run(name, func(t *testing.T) {
-			logtest.TestLogInBubble(t, func(*testing.T) func() invalidate.Log {
-				m := logtest.NewMemory(logtest.MemoryConfig{Names: names})
-				return func() invalidate.Log { return m }
-			})
-		})
-	}
+	logtest.TestLogInBubble(t, func(*testing.T) func() invalidate.Log {
+		m := logtest.NewMemory(logtest.MemoryConfig{})
+		return func() invalidate.Log { return m }
+	})
 }
 
 // The suite must also work on the real clock, where other logs run it, and with pages of any size.

@@ -27,20 +27,39 @@ var fenceMutants = []named{
 	{"says a bound that is too small", "bound_is_positive_and_never_changes", syncs(func(_ *mutant, p *invalidate.Page) {
 		p.Bound--
 	})},
-	{"forgets lengths", fencesBack, fences(func(f *invalidate.Fence) { f.Len = 0 })},
-	{"lengths of a byte", fencesBack, fences(func(f *invalidate.Fence) { f.Len &= 255 })},
-	{"hashes of 63 bits", fencesBack, fences(func(f *invalidate.Fence) { f.Hash &^= 1 << 63 })},
-	{"hashes of 32 bits", fencesBack, fences(func(f *invalidate.Fence) { f.Hash = uint64(uint32(f.Hash)) })},
-	{"takes tags for prefixes", fencesBack, fences(func(f *invalidate.Fence) {
-		if f.Kind == invalidate.KindTag {
-			f.Kind = invalidate.KindPrefix
+	{"forgets the tenants of tags", fencesBack, tags(func(f invalidate.Fence) invalidate.Scope { return invalidate.Tag("s", f.Scope.Text()) })},
+	{"takes tags for prefixes", fencesBack, tags(func(f invalidate.Fence) invalidate.Scope { return invalidate.Prefix(f.Scope.Tenant(), f.Scope.Text()) })},
+	{"texts in lower case", fencesBack, tags(func(f invalidate.Fence) invalidate.Scope {
+		return invalidate.Tag(strings.ToLower(f.Scope.Tenant()), f.Scope.Text())
+	})},
+	{"texts without spaces at the end", fencesBack, texts(func(s string) string { return strings.TrimRight(s, " ") })},
+	{"texts end at a zero byte", fencesBack, texts(func(s string) string { s, _, _ = strings.Cut(s, "\x00"); return s })},
+	{"texts of ASCII", fencesBack, texts(func(s string) string {
+		return strings.Map(func(r rune) rune { return min(r, 127) }, s)
+	})},
+	{"texts of 255 bytes", fencesBack, texts(func(s string) string { return s[:min(len(s), 255)] })},
+	{"reads escapes", fencesBack, texts(func(s string) string { return strings.ReplaceAll(s, `\x0a`, "\n") })},
+	{"composes characters", fencesBack, texts(func(s string) string { return strings.ReplaceAll(s, "e\u0301", "é") })},
+	{"makes prefixes UTF-8", fencesBack, fences(func(f *invalidate.Fence) {
+		if _, rest, _ := strings.Cut(f.Scope.Text(), ":"); f.Scope.Kind() == invalidate.KindPrefix && rest != "" {
+			f.Scope = invalidate.Prefix(f.Scope.Tenant(), strings.ToValidUTF8(rest, "?"))
 		}
 	})},
+	{"forgets what is soft", fencesBack, fences(func(f *invalidate.Fence) { f.Soft = false })},
 	{"sorts fences", fencesBack, records(func(r *invalidate.Record) {
-		slices.SortFunc(r.Fences, func(a, b invalidate.Fence) int { return a.Len - b.Len })
+		slices.SortFunc(r.Fences, func(a, b invalidate.Fence) int { return strings.Compare(a.Scope.Text(), b.Scope.Text()) })
 	})},
 	{"holds fewer fences", "a_record_holds_MaxFences", records(func(r *invalidate.Record) {
 		r.Fences = r.Fences[:min(len(r.Fences), invalidate.MaxFences-1)]
+	})},
+	{"holds shorter texts", "a_record_holds_MaxText", records(func(r *invalidate.Record) {
+		size := 0
+		for i, f := range r.Fences {
+			if size += len(f.Scope.Text()); size >= invalidate.MaxText {
+				r.Fences = r.Fences[:i]
+				return
+			}
+		}
 	})},
 	{"cuts fences beyond the limit", tooMany, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		a.Keys, a.Scopes = cut(a.Keys), cut(a.Scopes)
@@ -61,37 +80,17 @@ var fenceMutants = []named{
 	{"appends empty slices", "an_empty_append_appends_nothing", also(func(a *invalidate.Append) bool {
 		return a.Scopes != nil && len(a.Scopes) == 0
 	})},
-	{"forgets names", namesBack, records(func(r *invalidate.Record) { r.Names = "" })},
-	{"forgets names in a tail", namesBack, tails(func(_ *mutant, p *invalidate.Page) {
-		for i := range p.Keys {
-			p.Keys[i].Names = ""
-		}
-	})},
-	{"ends names at a zero byte", namesBack, records(func(r *invalidate.Record) { r.Names, _, _ = strings.Cut(r.Names, "\x00") })},
-	{"makes names UTF-8", namesBack, records(func(r *invalidate.Record) { r.Names = strings.ToValidUTF8(r.Names, "?") })},
-	{"names of 65,535 bytes", namesBack, records(func(r *invalidate.Record) { r.Names = r.Names[:min(len(r.Names), 1<<16-1)] })},
-	{"keeps the names of the keys for both", namesBack, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
-		a.ScopeNames = a.KeyNames
-	})},
-	{"cuts names that are too long", longNames, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
-		a.KeyNames = a.KeyNames[:min(len(a.KeyNames), invalidate.MaxNames)]
-	})},
-	{"drops all names beside long ones", longNames, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
-		if len(a.KeyNames) > invalidate.MaxNames {
-			a.ScopeNames = ""
-		}
-	})},
 	{"drops an append that is sent again", "an_append_sent_again_is_another_record", aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
 		if len(c.a.Keys) != 1 {
 			return c.do()
 		}
-		if before, again := m.kept.Load(c.a.Keys[0].Hash); again {
+		if before, again := m.kept.Load(c.a.Keys[0]); again {
 			p, err := c.inner(c.ctx, c.at, invalidate.Append{})
 			p.Key, p.Scope = before.(invalidate.Page).Key, before.(invalidate.Page).Scope
 			return p, err
 		}
 		p, err := c.do()
-		m.kept.Store(c.a.Keys[0].Hash, p)
+		m.kept.Store(c.a.Keys[0], p)
 		return p, err
 	})},
 	{"appends though the context has ended", "sync_of_a_context_that_has_ended", aroundSync(func(_ *mutant, c call) (invalidate.Page, error) {
@@ -108,11 +107,25 @@ var fenceMutants = []named{
 }
 
 const (
-	namesBack  = "names_come_back_as_they_were_appended"
-	longNames  = "names_that_are_too_long_are_dropped"
 	fencesBack = "fences_come_back_as_they_were_appended"
-	tooMany    = "more_than_MaxFences_is_refused"
+	tooMany    = "more_than_a_record_holds_is_refused"
 )
+
+// tags changes every tag of a Sync.
+func tags(change func(f invalidate.Fence) invalidate.Scope) func(*mutant) {
+	return fences(func(f *invalidate.Fence) {
+		if f.Scope.Kind() == invalidate.KindTag {
+			f.Scope = change(*f)
+		}
+	})
+}
+
+// texts changes the text of every tag of a Sync.
+func texts(change func(string) string) func(*mutant) {
+	return tags(func(f invalidate.Fence) invalidate.Scope {
+		return invalidate.Tag(f.Scope.Tenant(), change(f.Scope.Text()))
+	})
+}
 
 func cut(fences []invalidate.Fence) []invalidate.Fence {
 	return fences[:min(len(fences), invalidate.MaxFences)]

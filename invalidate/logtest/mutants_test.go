@@ -121,7 +121,7 @@ type server struct {
 }
 
 func newServer() *server {
-	return &server{log: memlog.New(memlog.Config{Bound: bound, Limit: 500, Names: true})}
+	return &server{log: memlog.New(memlog.Config{Bound: bound, Limit: 500})}
 }
 
 const bound = 40 * time.Millisecond
@@ -138,8 +138,6 @@ type mutant struct {
 }
 
 func (m *mutant) Bound() time.Duration { return m.bound() }
-
-func (m *mutant) KeepsNames() bool { return true }
 
 func (m *mutant) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	return m.sync(ctx, at, a)

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
@@ -27,7 +26,7 @@ type cells struct {
 	source  map[string]bool // by key: committed, so its value is new
 	claims  map[string]bool // by key: the loaded value
 	filled  map[string]bool // by key: the value in its cell
-	removed map[uint64]bool // by hash: removed after the commit
+	removed map[string]bool // by key: removed after the commit
 }
 
 // gap is called in the middle of a Sync, with the keys whose cells it removes.
@@ -36,7 +35,7 @@ type gap = func(keys []string)
 func newCells() *cells {
 	c := &cells{
 		source: map[string]bool{}, claims: map[string]bool{}, filled: map[string]bool{},
-		removed: map[uint64]bool{},
+		removed: map[string]bool{},
 	}
 	c.before.Set(func([]string) {})
 	c.after.Set(func([]string) {})
@@ -60,7 +59,7 @@ func (c *cells) take(keys []string) {
 	for _, k := range keys {
 		delete(c.claims, k)
 		delete(c.filled, k)
-		c.removed[xxhash.Sum64String(k)] = c.source[k]
+		c.removed[k] = c.source[k]
 	}
 }
 
@@ -117,14 +116,14 @@ func (c *cells) old(k string) bool {
 func (c *cells) check(r *reader) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	named := map[uint64]bool{}
+	named := map[string]bool{}
 	for _, rec := range r.keys {
 		for _, f := range rec.Fences {
-			named[f.Hash] = true
+			named[f.Scope.Text()] = true
 		}
 	}
 	for k := range c.source {
-		if hash := xxhash.Sum64String(k); named[hash] && !c.removed[hash] && !r.covers(k) {
+		if named[k] && !c.removed[k] && !r.covers(k) {
 			return errors.New("a record names a key whose cell was not removed after the commit")
 		}
 	}
@@ -135,8 +134,8 @@ func (c *cells) check(r *reader) error {
 func (r *reader) covers(k string) bool {
 	for _, rec := range r.scopes {
 		for _, f := range rec.Fences {
-			whole := f.Kind == invalidate.KindPrefix && !f.Soft && f.Len <= len(k) && f.Hash == xxhash.Sum64String(k[:f.Len])
-			if whole || f.Kind == invalidate.KindAll && !f.Soft {
+			whole := f.Scope.Kind() == invalidate.KindPrefix && strings.HasPrefix(k, f.Scope.Text())
+			if !f.Soft && (whole || f.Scope.Kind() == invalidate.KindAll) {
 				return true
 			}
 		}

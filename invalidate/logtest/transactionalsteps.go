@@ -127,7 +127,7 @@ type tx struct {
 func (x *tx) try(scopes ...invalidate.Scope) error {
 	x.t.mu.Lock()
 	for _, s := range scopes {
-		f := s.Fence()
+		f := invalidate.Fence{Scope: s}
 		x.appended[f], x.t.appended[f] = true, true
 		if s.Kind() == invalidate.KindKey {
 			x.keys = append(x.keys, s)

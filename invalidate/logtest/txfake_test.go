@@ -100,7 +100,7 @@ func (h *fakeHandle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate
 }
 
 // damage is the fence of a damaged record in the Memory, which cannot hold damaged records.
-var damage = invalidate.Fence{Kind: invalidate.KindTag, Hash: 0xdead}
+var damage = invalidate.Fence{Scope: invalidate.Tag("t", "damage")}
 
 func withDamage(p invalidate.Page) invalidate.Page {
 	for i, rec := range p.Scopes {
@@ -196,7 +196,8 @@ func (db *fakeDB) number(ctx context.Context, rows []fakeRow, low int) error {
 		damaged = damaged || row.damaged
 		db.top = max(db.top, row.id)
 		for _, s := range row.scopes {
-			if f := s.Fence(); f.OfKeys() {
+			f := invalidate.Fence{Scope: s}
+			if f.OfKeys() {
 				a.Keys = append(a.Keys, f)
 			} else {
 				a.Scopes = append(a.Scopes, f)

@@ -77,7 +77,7 @@ func TestConcurrentAppends(t *testing.T) {
 	const processes, appends = 8, 100
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	own, hashes := map[invalidate.Position]bool{}, map[uint64]bool{}
+	own, numbers := map[invalidate.Position]bool{}, map[uint64]bool{}
 	for i := range uint64(processes) {
 		p := r.process()
 		wg.Go(func() {
@@ -91,7 +91,7 @@ func TestConcurrentAppends(t *testing.T) {
 				if own[page.Key] || page.Key == 0 {
 					t.Errorf("position %s is issued twice", id(page.Key))
 				}
-				own[page.Key], hashes[i*appends+j] = true, true
+				own[page.Key], numbers[i*appends+j] = true, true
 				mu.Unlock()
 			}
 		})
@@ -99,8 +99,8 @@ func TestConcurrentAppends(t *testing.T) {
 	wg.Wait()
 	p := r.process()
 	p.sync(invalidate.Append{})
-	wantDense(t, "keys", p.keys, hashes)
-	wantDense(t, "scopes", p.scopes, hashes)
+	wantDense(t, "keys", p.keys, numbers)
+	wantDense(t, "scopes", p.scopes, numbers)
 	if n := len(p.keys); n != processes*appends+1 {
 		t.Errorf("%d records, want %d and a bump", n, processes*appends)
 	}

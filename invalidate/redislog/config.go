@@ -41,16 +41,6 @@ type Config struct {
 	KeyRetention   int
 	ScopeRetention int
 
-	// Names makes the records of this process carry the texts of their keys, prefixes and tags.
-	// Then the events of Tiers.OnInvalidate name tenant, namespace and id in all processes, also in
-	// those without Names. Every reader of the log can read the texts.
-	//
-	// A record of one key or tag takes 52 bytes of Redis without its text, 78 with a text of 20
-	// bytes, 100 with 40, and 169 with 100. A record has room for [invalidate.MaxNames] bytes;
-	// texts beyond that are left out. Older versions ignore the texts. If false, records carry only
-	// hashes.
-	Names bool
-
 	// Logger gets one warning when the server denies INFO to scripts, and one when the log has
 	// no witness. If nil, it is slog.Default().
 	Logger *slog.Logger

@@ -33,16 +33,12 @@ const patient = 8 * time.Second
 
 func conformance(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
-	for name, names := range map[string]bool{"hashes": false, "names": true} {
-		t.Run(name, func(t *testing.T) {
-			logtest.TestLog(t, func(t *testing.T) func() invalidate.Log {
-				prefix := redistest.Prefix()
-				return func() invalidate.Log {
-					return newLog(t, rdb, redislog.Config{Prefix: prefix, Names: names, Bound: patient})
-				}
-			})
-		})
-	}
+	logtest.TestLog(t, func(t *testing.T) func() invalidate.Log {
+		prefix := redistest.Prefix()
+		return func() invalidate.Log {
+			return newLog(t, rdb, redislog.Config{Prefix: prefix, Bound: patient})
+		}
+	})
 }
 
 func TestSingle(t *testing.T) {

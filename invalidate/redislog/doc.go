@@ -10,22 +10,33 @@
 //	                       the number and the id of the epoch; kl and sl, the last
 //	                       position of each stream; ki and si, the ids of the records
 //	                       there; hb, the last sync that appended nothing, in unix
-//	                       seconds; b, the largest Bound in ms
+//	                       seconds; b, the largest Bound in ms; v, the version of
+//	                       all this: a log of another version is refused, [ErrVersion]
 //	{<Prefix>}:k   stream  invalidations of keys
 //	{<Prefix>}:s   stream  invalidations of prefixes, of tags and of everything; and
 //	                       expiries, also those of keys
 //
 // A position is <epoch>-<n>, dense within an epoch; [invalidate.At] packs it. A record has
-// three fields, or four. Field t is the time in unix microseconds. Field d has its fences. Field i has
-// its id, eight random bytes, and the id of the record before it. With [Config.Names] it has field
-// n, the names of its fences. A record that starts an epoch
-// has b, the position before it, in place of d. The number of an epoch is one above every number
-// that the log or the caller knows. No rule reads a clock.
+// three fields. Field t is the time in unix microseconds. Field d has its fences. Field i has its id,
+// eight random bytes, and the id of the record before it. A record that starts an epoch has b, the
+// position before it, in place of d. The number of an epoch is one above every number that the log
+// or the caller knows. No rule reads a clock.
+//
+// The fences are text, one in a line. XRANGE shows what was invalidated:
+//
+//	k default:users:v1:42     a key
+//	p default:users:v1:       a prefix with its tenant; "p default:" is the whole tenant
+//	t default:org:7           a tag after its tenant
+//	a                         everything
+//
+// An expiry has "~" after the letter: k~ default:users:v1:42. A backslash in a text is written \\, and
+// a control byte, or one that is not UTF-8, \x0a. A record that is written in another way is damaged: it
+// may mean anything, so every process discards everything older.
 //
 // # When a new epoch starts
 //
-// [Log.Sync] is one script. It writes before it does anything else, because a server that
-// accepts no writes must not renew a lease. Then it checks that the log is the one that its own
+// [Log.Sync] is one script. It looks at the version, and then writes before it does anything else,
+// because a server that accepts no writes must not renew a lease. Then it checks that the log is the one that its own
 // notes and its caller know. It starts a new epoch in each of these cases:
 //
 //   - The run id differs: after a restart or a failover, another process has the data.
@@ -56,7 +67,8 @@
 // fails. Under allkeys-* Redis may evict the keys at any time. The log notices that, but each
 // time costs the whole cache.
 //
-// A log of the default sizes takes about 4 MB when each record holds one key or tag. A process
+// A record of one key or tag takes 66 bytes if the text has 20 bytes, 89 with 40, and 157 with 100. So a
+// log of the default sizes takes about 10 MB when each record holds one key or tag. A process
 // that starts reads all of it once. That takes Redis a third of a second, in pieces of 3 ms.
 //
 // Behind Sentinel, set min-replicas-to-write to 1 and min-replicas-max-lag to a second or two.

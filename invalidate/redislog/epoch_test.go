@@ -152,7 +152,7 @@ func TestEpochOfTheSameNumber(t *testing.T) {
 		r.do("XADD", stream, last, "t", "1", "d", "x", "i", map[string]string{r.k: "othrkey!", r.s: "othrscp!"}[stream]+"another!")
 	}
 	r.do("HSET", r.m, "run", run, "rep", rep, "ep", epoch, "kl", last, "sl", last,
-		"id", "another!", "ki", "othrkey!", "si", "othrscp!", "wit", "-")
+		"id", "another!", "ki", "othrkey!", "si", "othrscp!", "wit", "-", "v", "3")
 	r.process().sync(invalidate.Append{}) // a process that knows nothing notices nothing
 	if got := r.do("HGET", r.m, "kl"); got != last {
 		t.Fatalf("the log ends at %v, want %v as before", got, last)

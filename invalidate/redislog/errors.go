@@ -35,12 +35,15 @@ var (
 	// ErrKeyType says that another program wrote a key of the log, whose type differs. The log does not
 	// touch it.
 	ErrKeyType = errors.New("a key of the log has another type")
+	// ErrVersion refuses a log that a program of another version has written. Nothing was appended, and
+	// no cell was removed.
+	ErrVersion = errors.New("log has another version")
 	// ErrReply says that the reply is not one that the script returns.
 	ErrReply = errors.New("unreadable reply")
 )
 
-// fail names the operation. The error is safe for logs. Records hold only hashes, but the client
-// library quotes what it cannot parse, and a server may quote the arguments of a command.
+// fail names the operation. The error is safe for logs: the client library quotes what it cannot parse,
+// and a server may quote the arguments of a command, which name keys.
 func fail(op string, err error) error { return adapter.Fail(op, err) }
 
 // fail is the function fail, or says why the server denies the client access or refuses a key.
@@ -63,5 +66,5 @@ func (e *keyTypeError) Unwrap() []error { return []error{ErrKeyType, e.err} }
 
 var adapter = rediserr.Adapter{Name: "redislog", Reply: ErrReply, Own: []error{
 	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
-	ErrClosed, ErrAppend, ErrNoRunID, ErrKeyType, ErrReply,
+	ErrClosed, ErrAppend, ErrNoRunID, ErrKeyType, ErrVersion, ErrReply,
 }}

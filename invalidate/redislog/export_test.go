@@ -15,20 +15,3 @@ func ReadReply(reply []any, from invalidate.Cursor, keys, scopes string) (invali
 
 // ReplySize is the number of elements of a reply.
 const ReplySize = replySize
-
-// Encode returns the payload of fences of the key stream, or of the scope stream.
-func Encode(fences []invalidate.Fence, keys bool) (string, error) {
-	a := invalidate.Append{Scopes: fences}
-	if keys {
-		a = invalidate.Append{Keys: fences}
-	}
-	q, _, err := New(nil, Config{}).args(invalidate.Cursor{}, a)
-	return q.keys + q.scopes, err
-}
-
-// Decode decodes from the key stream, or from the scope stream.
-func Decode(payload string, keys bool) ([]invalidate.Fence, bool) {
-	e := entry{id: "1-1", payload: payload, ids: "01234567abcdefgh"}
-	r := e.record(keys, 0)
-	return r.Fences, !r.Damaged
-}

@@ -2,6 +2,8 @@ package redislog_test
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/key"
 )
 
 // process is one process that follows a log: the records that it has read, and its cursor.
@@ -71,9 +74,15 @@ func (r *rig) do(args ...any) any {
 
 func both(n uint64) invalidate.Append {
 	return invalidate.Append{
-		Keys:   []invalidate.Fence{{Kind: invalidate.KindKey, Hash: n}},
-		Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Hash: n}},
+		Keys:   []invalidate.Fence{{Scope: keyOf(fmt.Sprint(n))}},
+		Scopes: []invalidate.Fence{{Scope: invalidate.Tag("t", fmt.Sprint(n))}},
 	}
+}
+
+// keyOf returns a key by its id.
+func keyOf(id string) invalidate.Scope {
+	k, _ := key.Parse("t:n:" + id) // is valid
+	return invalidate.Key(k)
 }
 
 // sync appends a, reads on to the end of the log and returns the first page.
@@ -161,23 +170,24 @@ func gap(records []invalidate.Record) error {
 	return nil
 }
 
-// wantDense checks that the process has missed no record, and that appended records have the
-// given hashes, in any order.
-func wantDense(t testing.TB, name string, records []invalidate.Record, hashes map[uint64]bool) {
+// wantDense checks that the process has missed no record, and that the records of both with these
+// numbers are among them, in any order.
+func wantDense(t testing.TB, name string, records []invalidate.Record, numbers map[uint64]bool) {
 	t.Helper()
 	if err := gap(records); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
 	missing := map[uint64]bool{}
-	for h := range hashes {
+	for h := range numbers {
 		missing[h] = true
 	}
 	for _, r := range records {
 		for _, f := range r.Fences {
-			delete(missing, f.Hash)
+			n, _ := strconv.ParseUint(strings.TrimPrefix(f.Scope.Text(), "t:n:"), 10, 64)
+			delete(missing, n)
 		}
 	}
 	if len(missing) > 0 {
-		t.Errorf("%s: %d of %d records are lost", name, len(missing), len(hashes))
+		t.Errorf("%s: %d of %d records are lost", name, len(missing), len(numbers))
 	}
 }

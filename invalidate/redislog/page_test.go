@@ -2,6 +2,9 @@ package redislog_test
 
 import (
 	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +21,7 @@ func fill(t testing.TB, r *rig, n int) {
 	p := r.started(1)
 	rdb := r.server.Client()
 	pipe := rdb.Pipeline()
-	payload := "\x03\x00\x00\x00\x00\x00\x00\x00\x07"
+	payload := "t t:7"
 	last := string(binary.BigEndian.AppendUint64(nil, p.at.ScopeID))
 	for i := range n {
 		at := p.at.Scope + 1 + invalidate.Position(i)
@@ -68,13 +71,13 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Records may have some ten thousand bytes each. A page of them must not have fifty million.
+// Records may have a million bytes each. A page of them must not have a hundred million.
 func TestPagesOfLargeRecords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	a := invalidate.Append{Scopes: make([]invalidate.Fence, invalidate.MaxFences)}
+	a := invalidate.Append{Scopes: make([]invalidate.Fence, 1000)}
 	for i := range a.Scopes {
-		a.Scopes[i] = invalidate.Fence{Kind: invalidate.KindPrefix, Hash: uint64(i), Len: 3, Part: 1}
+		a.Scopes[i].Scope = invalidate.Prefix("t", fmt.Sprintf("%01000d", i))
 	}
 	// The log limits a call to a quarter of its bound, and these calls are large.
 	patient := func() *process {
@@ -85,17 +88,18 @@ func TestPagesOfLargeRecords(t *testing.T) {
 		return &process{t: t, log: newLog(t, rdb, redislog.Config{Prefix: r.prefix, Bound: time.Minute})}
 	}
 	p := patient()
-	for range 130 {
+	const records = 30
+	for range records {
 		p.sync(a)
 	}
 	late := patient()
 	page := late.sync(invalidate.Append{})
-	if n := len(page.Scopes); !page.More || n != 100 {
-		t.Errorf("the first page has %d records, more: %v; want one chunk of 100, and more", n, page.More)
+	if n := len(page.Scopes); !page.More || n != 10 {
+		t.Errorf("the first page has %d records, more: %v; want one chunk of 10, and more", n, page.More)
 	}
 	wantDense(t, "scopes", late.scopes, nil)
-	if len(late.scopes) != 131 || len(late.scopes[130].Fences) != invalidate.MaxFences {
-		t.Errorf("read %d records, the last of %d fences", len(late.scopes), len(late.scopes[130].Fences))
+	if n := len(late.scopes); n != records+1 || !slices.Equal(late.scopes[records].Fences, a.Scopes) {
+		t.Errorf("read %d records, the last of %d fences", n, len(late.scopes[n-1].Fences))
 	}
 }
 
@@ -129,17 +133,17 @@ func TestForeignRecords(t *testing.T) {
 	p := r.started(1)
 	at := p.at.Key
 	for _, fields := range [][]any{
-		{"name", "value"}, {"d", ""}, {"d", "\x01short"}, {"t", "x", "d", "\x09\x00\x00\x00\x00\x00\x00\x00\x01"},
-		{"d", "\x03\x00\x00\x00\x00\x00\x00\x00\x01"}, // a tag among keys
+		{"name", "value"}, {"d", ""}, {"d", "k t:n"}, {"t", "x", "d", "x t:n:1"}, {"d", "k t:n:1\n"},
+		{"d", "t t:x"}, // a tag among keys
 	} {
 		at++
-		r.do(append([]any{"XADD", r.k, id(at)}, fields...)...)
+		r.do(append([]any{"XADD", r.k, id(at), "i", strings.Repeat("x", 16)}, fields...)...)
 	}
 	tailed := r.process()
 	tailed.at = p.at
 	page, err := tailed.log.Tail(t.Context(), tailed.at)
-	if err != nil || len(page.Keys) != 5 {
-		t.Fatalf("Tail = %d records, %v; want 5", len(page.Keys), err)
+	if err != nil || len(page.Keys) != 6 {
+		t.Fatalf("Tail = %d records, %v; want 6", len(page.Keys), err)
 	}
 	for _, rec := range page.Keys {
 		if !rec.Damaged || rec.Fences != nil || rec.Bump {
@@ -163,17 +167,18 @@ func TestLayout(t *testing.T) {
 	r := newRig(t)
 	p := r.started(0)
 	page := p.sync(invalidate.Append{
-		Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 0x0102030405060708}},
+		Keys: []invalidate.Fence{{Scope: keyOf("42")}, {Scope: keyOf("é")}},
 		Scopes: []invalidate.Fence{
-			{Kind: invalidate.KindPrefix, Hash: 1, Len: 258},
-			{Kind: invalidate.KindPrefix, Hash: 3, Len: 1, Part: 0x405},
-			{Kind: invalidate.KindTag, Hash: 2},
+			{Scope: keyOf("42"), Soft: true},
+			{Scope: invalidate.Prefix("t", "n:")},
+			{Scope: invalidate.Tag("t", "org:7\n")},
+			{Scope: invalidate.All()},
 		},
 	})
 	rdb := r.server.Client()
 	for stream, want := range map[string]string{
-		r.k: "\x01\x01\x02\x03\x04\x05\x06\x07\x08",
-		r.s: "\x02\x00\x00\x00\x00\x00\x00\x00\x01\x01\x02" + "\x22\x00\x00\x00\x00\x00\x00\x00\x03\x00\x01\x04\x05" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02",
+		r.k: "k t:n:42\nk t:n:é",
+		r.s: `k~ t:n:42` + "\n" + `p t:n:` + "\n" + `t t:org:7\x0a` + "\n" + `a`,
 	} {
 		got, err := rdb.XRange(t.Context(), stream, "-", "+").Result()
 		if err != nil || len(got) != 2 {
@@ -187,11 +192,37 @@ func TestLayout(t *testing.T) {
 		}
 	}
 	meta := rdb.HGetAll(t.Context(), r.m).Val()
-	if meta["kl"] != id(page.Key) || meta["sl"] != id(page.Scope) || meta["b"] != "10000" || len(meta["run"]) != 40 {
+	if meta["kl"] != id(page.Key) || meta["sl"] != id(page.Scope) || meta["b"] != "10000" || len(meta["run"]) != 40 || meta["v"] != "3" {
 		t.Errorf("%s has %v", r.m, meta)
 	}
 	if ttl := rdb.TTL(t.Context(), r.m).Val(); ttl != -1 {
 		t.Errorf("%s expires in %v, want never", r.m, ttl)
+	}
+}
+
+// BenchmarkRecords measures what a record of one tag takes of Redis, by the length of the tag with its
+// tenant.
+func BenchmarkRecords(b *testing.B) {
+	r := newRig(b)
+	for _, size := range []int{10, 20, 40, 100, 200} {
+		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
+			prefix := fmt.Sprintf("%s%d", r.prefix, size)
+			p := &process{t: b, log: newLog(b, r.server.Client(), redislog.Config{Prefix: prefix})}
+			add := func(i int) {
+				p.sync(invalidate.Append{Scopes: []invalidate.Fence{{Scope: invalidate.Tag("t", fmt.Sprintf("%0*d", size-len("t:"), i))}}})
+				p.keys, p.scopes = nil, nil
+			}
+			const records = 10_000
+			for i := range records {
+				add(i)
+			}
+			n := r.server.Client().MemoryUsage(b.Context(), "{"+prefix+"}:s", 0).Val()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				add(i)
+			}
+			b.ReportMetric(float64(n)/records, "B/record")
+		})
 	}
 }
 

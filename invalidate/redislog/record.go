@@ -18,12 +18,11 @@ type entry struct {
 	payload, prev, t string
 	bump             bool   // prev is set
 	ids              string // its own id, and that of the entry before it
-	names            string
 }
 
 func (e *entry) set(name, value string) {
 	switch name {
-	case "d": // another layout needs another name; then older versions find no fences, and discard everything older
+	case "d":
 		e.payload = value
 	case "b":
 		e.prev, e.bump = value, true
@@ -31,10 +30,6 @@ func (e *entry) set(name, value string) {
 		e.t = value
 	case "i":
 		e.ids = value
-	case "n":
-		if len(value) <= invalidate.MaxNames {
-			e.names = value
-		}
 	}
 }
 
@@ -57,18 +52,8 @@ func (e *entry) record(ofKeys bool, from invalidate.Position) invalidate.Record 
 		r.Prev, _ = parseID(e.prev) // 0 for an id that the log does not write: no process is at that position
 		return r
 	}
-	r.Fences, ok = logwire.Compact.Decode([]byte(e.payload), ofKeys)
+	r.Fences, ok = logwire.Decode(e.payload, ofKeys)
 	r.Damaged = !ok
-	return r
-}
-
-// named is record with the names. The record keeps strings of the entry, which costs the record of a
-// Sync two allocations.
-func (e *entry) named(ofKeys bool, from invalidate.Position) invalidate.Record {
-	r := e.record(ofKeys, from)
-	if len(r.Fences) > 0 {
-		r.Names = e.names
-	}
 	return r
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,19 +99,13 @@ func TestBadAppends(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := r.started(1)
-	key := func(change func(*invalidate.Fence)) invalidate.Append {
-		a := both(7)
-		change(&a.Keys[0])
-		return a
-	}
 	for name, a := range map[string]invalidate.Append{
-		"a tag among keys":   key(func(f *invalidate.Fence) { f.Kind = invalidate.KindTag }),
+		"a tag among keys":   {Keys: both(1).Scopes},
 		"a key among scopes": {Scopes: both(1).Keys},
-		"no kind":            key(func(f *invalidate.Fence) { f.Kind = 0 }),
-		"an unknown kind":    key(func(f *invalidate.Fence) { f.Kind = 77 }),
-		"a negative length":  key(func(f *invalidate.Fence) { f.Len = -1 }),
-		"a length of a key":  key(func(f *invalidate.Fence) { f.Len = 1 }),
-		"too many":           {Keys: make([]invalidate.Fence, invalidate.MaxFences+1)},
+		"no scope":           {Keys: both(1).Keys, Scopes: make([]invalidate.Fence, 1)},
+		"an invalid scope":   {Keys: both(1).Keys, Scopes: []invalidate.Fence{{Scope: invalidate.Tag("t", "")}}},
+		"too many":           {Keys: slices.Repeat(both(1).Keys, invalidate.MaxFences+1)},
+		"too much text":      {Keys: slices.Repeat([]invalidate.Fence{{Scope: keyOf(strings.Repeat("x", 1000))}}, 1100)},
 	} {
 		_, err := p.trySync(a)
 		if !errors.Is(err, redislog.ErrAppend) || !strings.HasPrefix(err.Error(), "redislog: sync: bad append: ") {
@@ -117,4 +113,44 @@ func TestBadAppends(t *testing.T) {
 		}
 	}
 	p.wantQuiet()
+}
+
+// A log of another version is left as it is.
+func TestOtherVersion(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	rdb := r.server.Client()
+	for name, change := range map[string]func(){
+		"an older one":       func() { r.do("HDEL", r.m, "v") },
+		"the one before":     func() { r.do("HSET", r.m, "v", "2") },
+		"a later one":        func() { r.do("HSET", r.m, "v", "4") },
+		"something unlikely": func() { r.do("HSET", r.m, "v", strings.Repeat("secret", 1000)) },
+	} {
+		r.do("DEL", r.m, r.k, r.s)
+		p := r.started(1)
+		change()
+		r.do("SET", "c", "cell")
+		before := rdb.HGetAll(t.Context(), r.m).Val()
+		a := both(2)
+		_, plain := p.trySync(invalidate.Append{})
+		_, removing := p.log.SyncRemoving(t.Context(), p.at, a, []string{"c"})
+		s, _, _ := storing(1)
+		_, _, stores := p.log.SyncStoring(t.Context(), p.at, invalidate.Append{Keys: a.Keys}, s)
+		_, fresh := r.process().trySync(a)
+		for _, err := range []error{plain, removing, stores, fresh} {
+			if !errors.Is(err, redislog.ErrVersion) || len(err.Error()) > 300 {
+				t.Errorf("%s: %v, want a short ErrVersion", name, err)
+			}
+			for _, want := range []string{`want "3"`, fmt.Sprintf("delete %q, %q and %q", r.m, r.k, r.s), "another Prefix"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v, want %q", name, err, want)
+				}
+			}
+		}
+		if after := rdb.HGetAll(t.Context(), r.m).Val(); !maps.Equal(before, after) || rdb.XLen(t.Context(), r.k).Val() != 2 || r.do("GET", "c") != "cell" {
+			t.Errorf("%s: %v has become %v, with %d records of keys", name, before, after, rdb.XLen(t.Context(), r.k).Val())
+		}
+	}
+	r.do("DEL", r.m, r.k, r.s)
+	r.started(1)
 }

@@ -13,14 +13,15 @@ import (
 type question struct {
 	at                   invalidate.Cursor
 	keys, scopes         string // payloads
-	keyNames, scopeNames string
 	epoch, keyID, scopID uint64 // new ids
 }
 
-// replySize is the number of elements that sync.lua returns, and shortSize that of its short reply.
+// replySize is the number of elements that sync.lua returns, and shortSize that of its short reply. A log
+// of another version has versionSize elements.
 const (
-	replySize = 13
-	shortSize = 3
+	replySize   = 13
+	shortSize   = 3
+	versionSize = 1
 )
 
 // noWitness is the last element of the reply when the server has no witness.
@@ -63,13 +64,13 @@ func readShort(reply []any, q *question) (p invalidate.Page, err error) {
 		return p, fmt.Errorf("%w: no time for a sync", ErrReply)
 	}
 	if q.keys != "" {
-		r := invalidate.Record{At: q.at.Key + 1, ID: q.keyID, After: q.at.KeyID, Time: p.Now, Names: q.keyNames}
-		r.Fences, _ = logwire.Compact.Decode([]byte(q.keys), true)
+		r := invalidate.Record{At: q.at.Key + 1, ID: q.keyID, After: q.at.KeyID, Time: p.Now}
+		r.Fences, _ = logwire.Decode(q.keys, true)
 		p.Keys, p.Key, p.End.Key, p.End.KeyID = []invalidate.Record{r}, r.At, r.At, r.ID
 	}
 	if q.scopes != "" {
-		r := invalidate.Record{At: q.at.Scope + 1, ID: q.scopID, After: q.at.ScopeID, Time: p.Now, Names: q.scopeNames}
-		r.Fences, _ = logwire.Compact.Decode([]byte(q.scopes), false)
+		r := invalidate.Record{At: q.at.Scope + 1, ID: q.scopID, After: q.at.ScopeID, Time: p.Now}
+		r.Fences, _ = logwire.Decode(q.scopes, false)
 		p.Scopes, p.Scope, p.End.Scope, p.End.ScopeID = []invalidate.Record{r}, r.At, r.At, r.ID
 	}
 	return p, nil
@@ -126,7 +127,7 @@ func readEntries(reply any, ofKeys bool, from invalidate.Position) ([]invalidate
 		if err != nil {
 			return nil, err
 		}
-		r := e.named(ofKeys, from)
+		r := e.record(ofKeys, from)
 		from = r.At
 		records = append(records, r)
 	}

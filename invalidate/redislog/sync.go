@@ -37,7 +37,7 @@ func syncText() string {
 }
 
 // A page ends after so many records or bytes of fences of either stream, plus or minus a chunk of
-// 100 records. Redis needs about 3 ms for such a page, and does nothing else meanwhile. A process
+// up to 100 records. Redis needs about 3 ms for such a page, and does nothing else meanwhile. A process
 // that starts reads a full log of the default size in a hundred pages and half a second.
 const (
 	pageRecords = 1000
@@ -45,11 +45,7 @@ const (
 )
 
 // runArg is the index of the run id in the arguments of the script. The replication id follows it.
-// namesArg is that of the names.
-const (
-	runArg   = 7
-	namesArg = 18
-)
+const runArg = 7
 
 // Sync appends a and returns the records after at; see [invalidate.Log]. It is one EVALSHA, or
 // three round trips when the server denies INFO to scripts. It takes at most Bound.
@@ -109,7 +105,7 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 		return p, how, err
 	}
 	if s != nil {
-		cells, args = []string{s.Cell}, append(args[:namesArg], q.keyNames, q.scopeNames, s.Claim, lifetimes.Millis(s.Lease), s.Frame, lifetimes.Millis(s.TTL))
+		cells, args = []string{s.Cell}, append(args, s.Claim, lifetimes.Millis(s.Lease), s.Frame, lifetimes.Millis(s.TTL))
 	}
 	keys := l.keys
 	if len(cells) > 0 {
@@ -119,6 +115,9 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	p, err = l.do(ctx, l.cfg.Bound, func(ctx context.Context) (invalidate.Page, error) {
 		reply, err := l.exchange(ctx, keys, args)
 		if err != nil {
+			return invalidate.Page{}, err
+		}
+		if err := l.checkVersion(reply); err != nil {
 			return invalidate.Page{}, err
 		}
 		if s != nil {
@@ -137,11 +136,9 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 
 func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args []any, err error) {
 	q = question{at: at, epoch: logwire.NewID(), keyID: logwire.NewID(), scopID: logwire.NewID()}
-	keys, scopes, err := logwire.Compact.Payloads(a)
-	if err != nil {
+	if q.keys, q.scopes, err = logwire.Payloads(a); err != nil {
 		return q, nil, fmt.Errorf("%w: %w", ErrAppend, err)
 	}
-	q.keys, q.scopes = string(keys), string(scopes)
 	epoch := max(at.Key.Epoch(), at.Scope.Epoch())
 	if epoch >= maxEpoch {
 		return q, nil, fmt.Errorf("%w: cursor of epoch %d, which no log reaches", ErrAppend, epoch)
@@ -153,26 +150,20 @@ func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args 
 	ids := rawIDs(known[0], known[1], known[2], q.epoch, q.keyID, q.scopID)
 	// Pointers to these words need no allocation each.
 	w := &[...]string{formatID(at.Key), formatID(at.Scope), q.keys, q.scopes, ids[0], ids[1], ids[2], ids[3], ids[4], ids[5]}
-	args = make([]any, 0, namesArg+6)
+	args = make([]any, 0, 19+4)
 	args = append(args, epoch, &w[0], &w[1], &w[2], &w[3], l.limits[0], l.limits[1], "", "", l.limits[2], pageRecords, pageBytes,
-		&w[4], &w[5], &w[6], &w[7], &w[8], &w[9])
-	q.keyNames, q.scopeNames = l.names(a.KeyNames), l.names(a.ScopeNames)
-	if q.keyNames != "" || q.scopeNames != "" {
-		args = append(args, q.keyNames, q.scopeNames)
-	}
+		&w[4], &w[5], &w[6], &w[7], &w[8], &w[9], logwire.Version)
 	return q, args, nil
 }
 
-// names returns the names that a record of this log carries.
-func (l *Log) names(names string) string {
-	if !l.cfg.Names || len(names) > invalidate.MaxNames {
-		return ""
+// checkVersion refuses the reply of a log of another version.
+func (l *Log) checkVersion(reply []any) error {
+	if len(reply) != versionSize {
+		return nil
 	}
-	return names
+	has, _ := reply[0].(string)
+	return fmt.Errorf("%w (%.20q, want %q): delete %q, %q and %q, or set another Prefix", ErrVersion, has, logwire.Version, l.keys[0], l.keys[1], l.keys[2])
 }
-
-// KeepsNames returns [Config.Names]; see [invalidate.NameKeeper].
-func (l *Log) KeepsNames() bool { return l.cfg.Names }
 
 // checkWitness warns once when the server has no witness.
 func (l *Log) checkWitness(reply []any) {

@@ -10,15 +10,15 @@
 --       13 the id of the caller's epoch, 14, 15 those of its last records; '' for an
 --       unknown id
 --       16, 17, 18 new ids: of an epoch, of a key record, of a scope record
---       19, 20 names of the two records; missing or '' for none
---       21, 22 the frame and the lease in ms of a claim on the cell to store; missing for none
---       23, 24 the cell's new frame, as of the record after the caller's positions, and its TTL in ms
+--       19 the version of the layout of records and notes
+--       20, 21 the frame and the lease in ms of a claim on the cell to store; missing for none
+--       22, 23 the cell's new frame, as of the record after the caller's positions, and its TTL in ms
 --
 -- An id is eight random bytes from the caller. Field i of a record holds the record's own id and
 -- the id of the record before it.
 --
--- Returns an empty list when INFO does not show the server's ids, and a short one when the caller
--- knows where the log ends, and its own records follow. With a cell to store, the
+-- Returns an empty list when INFO does not show the server's ids, the version alone when that of the log
+-- is another one, and a short list when the caller knows where the log ends, and its own records follow. With a cell to store, the
 -- last element is 1: it has the claim, 2: it has the frame.
 --
 -- Numbers are doubles. They are exact for epochs, for positions within them and for the
@@ -26,7 +26,10 @@
 
 local meta, keys, scopes = KEYS[1], KEYS[2], KEYS[3]
 local LIMIT = 4200000000 -- of epochs and of numbers; a position holds each in 32 bits
-local CHUNK = 100
+
+local h = redis.call('HMGET', meta, 'run', 'rep', 'wit', 'ep', 'id', 'kl', 'sl', 'ki', 'si', 'b', 'v')
+local RUN, REP, WIT, EP, ID, B, V = 1, 2, 3, 4, 5, 10, 11
+if h[EP] and h[V] ~= ARGV[19] then return { h[V] or '' } end
 
 -- Every call writes something. A server that must not take writes fails here, and renews no lease:
 -- a replica (READONLY), or a primary cut off from its replicas (NOREPLICAS).
@@ -93,15 +96,13 @@ end
 -- A cell to store is claimed before the record is written, over whatever is there, by the rules of
 -- Claim.Over of package tier; TestStoringAgreesWithOver compares the two.
 local stored
-if ARGV[21] then
-  redis.call('SET', KEYS[4], ARGV[21], 'PX', ARGV[22])
+if ARGV[20] then
+  redis.call('SET', KEYS[4], ARGV[20], 'PX', ARGV[21])
   stored = 1
 elseif KEYS[4] then
   redis.call('UNLINK', unpack(KEYS, 4))
 end
 
-local h = redis.call('HMGET', meta, 'run', 'rep', 'wit', 'ep', 'id', 'kl', 'sl', 'ki', 'si', 'b')
-local RUN, REP, WIT, EP, ID, B = 1, 2, 3, 4, 5, 10
 local LAST, LASTID = { [keys] = 6, [scopes] = 7 }, { [keys] = 8, [scopes] = 9 }
 local bound = tonumber(h[B] or '') or 0
 if tonumber(ARGV[10]) > bound then
@@ -112,12 +113,9 @@ bound = string.format('%.0f', bound)
 
 local most = { [keys] = ARGV[6], [scopes] = ARGV[7] }
 
--- Adds a record and returns what XADD returns. A record without names has no field for them.
-local function put(key, at, name, value, ids, names)
-  if (names or '') == '' then
-    return redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', ids)
-  end
-  return redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', ids, 'n', names)
+-- Adds a record and returns what XADD returns.
+local function put(key, at, name, value, ids)
+  return redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', ids)
 end
 
 local same = run == h[RUN] and rep == h[REP] and not reloaded(h[WIT])
@@ -130,12 +128,12 @@ end
 -- The short way, for a caller that appends and knows exactly what the log's own notes say. It does
 -- not read the streams. If one of them was damaged, its next reader finds a hole before the new
 -- record, and this caller misses nothing. When XADD refuses the position, the long way follows.
-local function follow(key, payload, id, names)
+local function follow(key, payload, id)
   if payload == '' then return '' end
   local e, n = split(h[LAST[key]])
   if n >= LIMIT then return end
   local at = string.format('%.0f-%.0f', e, n + 1)
-  local r = put(key, at, 'd', payload, id .. h[LASTID[key]], names)
+  local r = put(key, at, 'd', payload, id .. h[LASTID[key]])
   if type(r) == 'table' then return end
   redis.call('HSET', meta, field[key][1], at, field[key][2], id)
   h[LAST[key]], h[LASTID[key]] = at, id
@@ -143,11 +141,11 @@ local function follow(key, payload, id, names)
 end
 
 if appends and same and ARGV[13] == h[ID] and ARGV[2] == h[6] and ARGV[3] == h[7] and ARGV[14] == h[8] and ARGV[15] == h[9] then
-  local kid = follow(keys, ARGV[4], ARGV[17], ARGV[19])
-  local sid = kid and follow(scopes, ARGV[5], ARGV[18], ARGV[20])
+  local kid = follow(keys, ARGV[4], ARGV[17])
+  local sid = kid and follow(scopes, ARGV[5], ARGV[18])
   if sid then
     if stored == 1 then -- the record is at the position that the frame names
-      redis.call('SET', KEYS[4], ARGV[23], 'PX', ARGV[24])
+      redis.call('SET', KEYS[4], ARGV[22], 'PX', ARGV[23])
       stored = 2
     end
     return { now, bound, h[WIT], stored } -- the caller knows the rest
@@ -159,9 +157,9 @@ local last, lastid = {}, {}
 for _, key in ipairs({ keys, scopes }) do last[key], lastid[key] = newest(key) end
 
 -- Returns false when the position is not above every id that the stream ever had.
-local function add(key, at, name, value, id, names)
+local function add(key, at, name, value, id)
   local own = id .. (lastid[key] ~= '' and lastid[key] or string.rep('\0', 8))
-  local r = put(key, at, name, value, own, names)
+  local r = put(key, at, name, value, own)
   if type(r) == 'table' and r.err then
     if string.find(r.err, 'stream', 1, true) then return false end
     redis.call('XADD', key, at, 't', now, name, value, 'i', own) -- raises the same error
@@ -192,7 +190,7 @@ local function start()
   h[ID] = ARGV[16]
   redis.call('DEL', meta)
   redis.call('HSET', meta, 'run', run, 'rep', rep, 'ep', number, 'id', h[ID], 'kl', at, 'sl', at,
-    'ki', h[ID], 'si', h[ID], 'b', bound, 'hb', time[1])
+    'ki', h[ID], 'si', h[ID], 'b', bound, 'hb', time[1], 'v', ARGV[19])
   -- A long field changes the form of the hash for good, also after the field is short again.
   local plain = form()
   redis.call('HSET', meta, 'x', string.rep('x', 8192))
@@ -227,12 +225,12 @@ if epoch == 0 or not same or not h[ID] or replaced()
   start()
 end
 
-local function append(key, payload, id, names)
+local function append(key, payload, id)
   if payload == '' then return '' end
   while true do
     local _, n = split(last[key])
     local at = string.format('%.0f-%.0f', epoch, n + 1)
-    if add(key, at, 'd', payload, id, names) then
+    if add(key, at, 'd', payload, id) then
       redis.call('HSET', meta, field[key][1], at, field[key][2], id)
       return at
     end
@@ -240,28 +238,28 @@ local function append(key, payload, id, names)
   end
 end
 
-local kid = append(keys, ARGV[4], ARGV[17], ARGV[19])
-local sid = append(scopes, ARGV[5], ARGV[18], ARGV[20])
+local kid = append(keys, ARGV[4], ARGV[17])
+local sid = append(scopes, ARGV[5], ARGV[18])
 
 local more = 0
 
 -- Reads in chunks, so that a page is bounded in bytes, too: a record has from a few bytes to some
--- ten thousand.
+-- millions.
 local function page(key, after)
-  local out, size = {}, 0
+  local out, size, chunk = {}, 0, 10
   if after == last[key] then return out end
   while true do
-    local part = redis.call('XRANGE', key, '(' .. after, '+', 'COUNT', CHUNK)
+    local part = redis.call('XRANGE', key, '(' .. after, '+', 'COUNT', chunk)
     for _, r in ipairs(part) do
       out[#out + 1] = r
-      size = size + #(r[2][4] or '') + #(r[2][8] or '')
+      size = size + #(r[2][4] or '')
     end
-    if #part < CHUNK then return out end
+    if #part < chunk then return out end
     if #out >= tonumber(ARGV[11]) or size >= tonumber(ARGV[12]) then
       more = 1
       return out
     end
-    after = part[#part][1]
+    after, chunk = part[#part][1], math.min(2 * chunk, 100)
   end
 end
 

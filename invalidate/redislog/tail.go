@@ -57,7 +57,7 @@ func (l *Log) readStreams(streams []redis.XStream, at invalidate.Cursor) (p inva
 				text, _ := v.(string)
 				e.set(name, text)
 			}
-			r := e.named(ofKeys, from)
+			r := e.record(ofKeys, from)
 			from = r.At
 			*out = append(*out, r)
 		}

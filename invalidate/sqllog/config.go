@@ -91,18 +91,6 @@ type Config struct {
 	// MaxRetain. A process that missed more discards what it holds. If zero, it is DefaultRetain.
 	Retain int
 
-	// Names makes the records of this process carry the texts of their keys, prefixes and tags, and
-	// makes the process read them. Migration 0004_twofold_names adds the column for them. Then the
-	// events of Tiers.OnInvalidate name tenant, namespace and id. Every reader of the table can
-	// read the texts. Processes without Names, and those of older versions, use the same tables:
-	// their records have no names, and they read none. Without the column a process warns once, and
-	// goes on as if Names were false.
-	//
-	// A text of 40 bytes adds 40 bytes to a record in PostgreSQL and 43 in SQLite, and one of 100
-	// bytes adds 96 and 110. A record has room for [invalidate.MaxNames] bytes; texts beyond that are
-	// left out. If false, records carry only hashes, and statements do not mention the column.
-	Names bool
-
 	// Wait waits until another process may have numbered rows; package sqlpgx has one for
 	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
 	// returns. Tail polls as well. If Wait is nil or fails, Tail only polls.

@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/key"
 )
 
 // nowhere is a database that cannot be reached.
@@ -141,18 +143,18 @@ func TestRefusedLog(t *testing.T) {
 func TestBadAppend(t *testing.T) {
 	t.Parallel()
 	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MariaDB})
-	key := invalidate.Fence{Kind: invalidate.KindKey}
-	tag := invalidate.Fence{Kind: invalidate.KindTag}
+	k, err := key.Parse("t:n:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := invalidate.Fence{Scope: invalidate.Key(k)}
+	tag := invalidate.Fence{Scope: invalidate.Tag("t", "x")}
 	for name, a := range map[string]invalidate.Append{
 		"a tag among keys":   {Keys: []invalidate.Fence{tag}},
-		"a key among scopes": {Scopes: []invalidate.Fence{key}},
-		"no kind":            {Scopes: []invalidate.Fence{{}}},
-		"an unknown kind":    {Scopes: []invalidate.Fence{{Kind: 77}}},
-		"a length of a tag":  {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Len: 1}}},
-		"a part of a tag":    {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Part: 1}}},
-		"a negative length":  {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: -1}}},
-		"a long prefix":      {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: 1 << 16}}},
-		"too many":           {Keys: make([]invalidate.Fence, invalidate.MaxFences+1)},
+		"a key among scopes": {Scopes: []invalidate.Fence{one}},
+		"no scope":           {Scopes: []invalidate.Fence{{}}},
+		"an invalid scope":   {Keys: []invalidate.Fence{one}, Scopes: []invalidate.Fence{{Scope: invalidate.Tag("t", "")}}},
+		"too many":           {Keys: slices.Repeat([]invalidate.Fence{one}, invalidate.MaxFences+1)},
 	} {
 		if _, err := l.Sync(t.Context(), invalidate.Cursor{}, a); !errors.Is(err, sqllog.ErrAppend) {
 			t.Errorf("Sync with %s = %v, want ErrAppend", name, err)

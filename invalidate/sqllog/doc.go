@@ -58,9 +58,8 @@
 // [Log.Install] creates the tables for tests and small tools. Without the tables, Append fails, and
 // the caller's transaction fails with it: no write must commit without its invalidation.
 //
-// The migration 0004_twofold_names adds a column that only [Config.Names] needs. Programs without
-// Names, also older ones, run before and after it (TestNamesWithoutTheColumn). It starts no epoch,
-// except in a SQLite database in memory.
+// Column payload of the log shows what a record invalidates, in the text that package redislog
+// describes. On PostgreSQL the database should have the encoding UTF8: others cannot hold every text.
 //
 // Writers need INSERT on the outbox and nothing else. Followers need SELECT and DELETE on
 // it, SELECT, INSERT and DELETE on the log, and SELECT, INSERT and UPDATE on meta.
@@ -144,8 +143,8 @@
 //
 // # Operation
 //
-// A program of an earlier version refuses the tables of a later one, and the reverse: [ErrSchema].
-// Migrate, and then replace all programs. Until then the old ones serve nothing from their caches.
+// A program refuses the tables of another version: [ErrSchema]. Drop them and migrate again, or give
+// the log other tables. Either way it starts an epoch, which also covers rows that had no number yet.
 //
 // Use the same Bound in all processes. All processes must have the same kind of remote tier,
 // or none: [ErrCells]. Run PostgreSQL and MariaDB at their default isolation levels. SQLite

@@ -97,7 +97,7 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *state, at invalidate.Curs
 	}
 	id := newID()
 	for seq := keySeq; seq <= scopeSeq; seq++ {
-		if _, err := l.exec(ctx, tx, l.sql.add.with(false), seq, epoch<<32, v.pos[seq], id, v.lastID(seq), []byte{}); err != nil {
+		if _, err := l.exec(ctx, tx, &l.sql.add, seq, epoch<<32, v.pos[seq], id, v.lastID(seq), ""); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,8 @@ var (
 	ErrAppend = errors.New("sqllog: bad append")
 
 	// ErrSchema says that the tables are missing, or are of another version.
-	ErrSchema = errors.New("sqllog: tables are missing or of another version: apply the migrations of sqllog.Migrations, up to 0004_twofold_names, or call Log.Install")
+	ErrSchema = errors.New("sqllog: tables are missing or of another version: apply migration 0001_twofold_log of sqllog.Migrations, or call Log.Install; " +
+		"drop tables of another version first, or name others in Config.Tables")
 
 	// ErrStandby says that the server, or the session, takes no writes. A log there may lag,
 	// so it must not renew a lease.

@@ -1,7 +1,6 @@
 package sqllog
 
 import (
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
@@ -11,21 +10,15 @@ func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return outbox.Text
 
 // ParseRow returns the fences of a row.
 func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
-	n, ok := outbox.Parse(text, nil)
+	n, ok := outbox.Parse(text)
 	for _, k := range n.Keys {
-		fences = append(fences, outbox.KeyFence(k))
+		keys = append(keys, k.String())
+		fences = append(fences, invalidate.Fence{Scope: invalidate.Key(k)})
 	}
-	return n.Keys, append(fences, n.Scopes...), ok
-}
-
-// Encode encodes fences that pass Check, for the keys or for the scopes.
-func Encode(a invalidate.Append) (keys, scopes []byte, err error) {
-	return logwire.Fixed.Payloads(a)
-}
-
-// Decode decodes for the keys, or for the scopes.
-func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
-	return logwire.Fixed.Decode(payload, keys)
+	for _, s := range n.Scopes {
+		fences = append(fences, invalidate.Fence{Scope: s})
+	}
+	return keys, fences, ok
 }
 
 // Explain adds what a database error means for a log.

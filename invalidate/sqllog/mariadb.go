@@ -40,7 +40,7 @@ func mariadbText(c *Config) map[string]string {
 		"place": "COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) FROM information_schema.tables t" +
 			" WHERE t.table_schema = " + schema + " AND t.table_name = '" + c.Tables.Meta + "'), '')",
 		"mark":     "IF(m.wit = 16777215, '', '" + markText + "')",
-		"version":  "2",
+		"payload":  "CAST(payload AS BINARY)", // the same bytes for a connection of any character set
 		"row":      "CONCAT(o.at, ' ', SHA1(o.scopes))",
 		"clock":    clock,
 		"age":      clock + " - o.at",
@@ -56,7 +56,6 @@ func mariadbText(c *Config) map[string]string {
 		"touch":    "",
 		"reset":    ", wit = 16777215",
 		"number":   mariadbNumberText,
-		"named":    ", FROM_BASE64(r.names)",
 		"remove":   mariadbRemoveText,
 	}
 }
@@ -92,7 +91,7 @@ func (l *Log) writeMariaDB(ctx context.Context, conn *sql.Conn, v *state, b *bat
 		return n, err
 	}
 	if len(b.records) > 0 {
-		wrote, err := l.exec(ctx, conn, l.sql.number.with(b.named), b.epoch, asJSON(b.records),
+		wrote, err := l.exec(ctx, conn, &l.sql.number, b.epoch, asJSON(b.records),
 			v.pos[keySeq], v.pos[scopeSeq], v.id[keySeq], v.id[scopeSeq])
 		if err != nil {
 			return n, err
@@ -118,11 +117,11 @@ func (l *Log) writeMariaDB(ctx context.Context, conn *sql.Conn, v *state, b *bat
 
 // The lock on meta keeps a new epoch from starting below the records. MariaDB takes arguments without another
 // operand for texts, and would compute with them in floating point, hence the CAST.
-const mariadbNumberText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names})
+const mariadbNumberText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload)
 SELECT m.ns, r.seq, CAST(CASE r.seq WHEN 1 THEN $4 ELSE $5 END AS SIGNED) + r.place, 0, {clock}, r.id,
-	CASE WHEN r.place > 1 THEN r.after WHEN r.seq = 1 THEN $6 ELSE $7 END, FROM_BASE64(r.payload){named}
+	CASE WHEN r.place > 1 THEN r.after WHEN r.seq = 1 THEN $6 ELSE $7 END, CONVERT(FROM_BASE64(r.payload) USING utf8mb4)
 FROM {meta} m JOIN JSON_TABLE($3, '$[*]' COLUMNS (seq SMALLINT PATH '$.seq', place BIGINT PATH '$.place', id BIGINT PATH '$.id',
-	after BIGINT PATH '$.after', payload LONGTEXT PATH '$.payload', names LONGTEXT PATH '$.names')) r
+	after BIGINT PATH '$.after', payload LONGTEXT PATH '$.payload')) r
 WHERE m.ns = $1 AND m.epoch = $2 LOCK IN SHARE MODE`
 
 // The statement finds each row by its primary key. A range of any index would also lock the row after

@@ -21,8 +21,6 @@ type batch struct {
 	records  []record
 	count    bySeq[int64] // of records
 	lastID   bySeq[int64] // of the last record
-	named    bool         // the table has a column for names
-	room     int          // for names, in bytes
 }
 
 // record is one record of a batch. Statements get it in JSON.
@@ -32,7 +30,6 @@ type record struct {
 	ID      int64  `json:"id"`
 	After   int64  `json:"after"` // the id before it in the batch; if 0, the last id of the sequence
 	Payload []byte `json:"payload"`
-	Names   []byte `json:"names,omitempty"`
 }
 
 // asJSON returns the staged rows, or the records, as one argument that every driver can send.
@@ -47,16 +44,13 @@ func asJSON[T any](list []T) string {
 // newID returns a random id in the form of the tables. It is never zero.
 func newID() int64 { return int64(logwire.NewID()) } //nolint:gosec // the bits count
 
-// batchNames is the most bytes of names in one batch, because servers limit the size of a statement.
-const batchNames = 1 << 20
+// batchBytes is the most bytes of texts that one stage writes, because servers limit the size of a
+// statement. A stage that names more invalidates everything.
+const batchBytes = 8 << 20
 
-func (b *batch) add(seq int, payload []byte, names string) {
+func (b *batch) add(seq int, payload string) {
 	b.count[seq]++
-	r := record{Seq: seq, Place: b.count[seq], ID: newID(), After: b.lastID[seq], Payload: payload}
-	if n := len(names); 0 < n && n <= invalidate.MaxNames && n <= b.room {
-		r.Names = []byte(names)
-		b.room -= n
-	}
+	r := record{Seq: seq, Place: b.count[seq], ID: newID(), After: b.lastID[seq], Payload: []byte(payload)}
 	b.lastID[seq] = r.ID
 	b.records = append(b.records, r)
 }
@@ -65,13 +59,23 @@ func (b *batch) add(seq int, payload []byte, names string) {
 // one for all rows that did not parse.
 func (b *batch) addStage(st *stage) {
 	if st.damaged > 0 {
-		b.add(scopeSeq, []byte{}, "") // does not decode, so every process discards everything older
+		b.add(scopeSeq, "") // does not decode, so every process discards everything older
 	}
-	for seq, fences := range st.records {
-		for fences = distinct(fences); len(fences) > 0; {
-			n := min(len(fences), invalidate.MaxFences)
-			b.add(seq, logwire.Fixed.Encode(fences[:n]), st.names.Spell(fences[:n]))
-			fences = fences[n:]
+	records, size := st.records, 0
+	for seq := range records {
+		records[seq] = distinct(records[seq])
+		for _, f := range records[seq] {
+			size += logwire.Size(f)
+		}
+	}
+	if size > batchBytes {
+		records = bySeq[[]invalidate.Fence]{scopeSeq: {{Scope: invalidate.All()}}}
+	}
+	for seq, fences := range records {
+		for len(fences) > 0 {
+			var now []invalidate.Fence
+			now, fences = logwire.Split(fences)
+			b.add(seq, logwire.Encode(now))
 		}
 	}
 }
@@ -130,16 +134,13 @@ func (s *visit) catchUp(ctx context.Context, v *state) (p invalidate.Page, done 
 // number writes the records of a stage and, after the last stage, those of the visit. Then it
 // reads the page, on the same connection.
 func (s *visit) number(ctx context.Context, v *state, st *stage, p *invalidate.Page) (n numbered, err error) {
-	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low, named: s.log.names()}
-	if b.named {
-		b.room = batchNames
-	}
+	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low}
 	b.addStage(st)
 	if !st.full {
 		for seq, payload := range s.own {
-			if len(payload) > 0 {
+			if payload != "" {
 				b.own = true
-				b.add(seq, payload, s.names[seq])
+				b.add(seq, payload)
 			}
 		}
 	}

@@ -24,15 +24,15 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *state) (p invalidat
 	if s.at.Key >= v.position(keySeq) && s.at.Scope >= v.position(scopeSeq) {
 		return p, nil
 	}
-	named, from := s.log.names(), endsOf(s.at)
-	rows, err := s.log.list(ctx, conn, s.log.sql.page.with(named), from.pos[keySeq], from.pos[scopeSeq], v.pos[keySeq], v.pos[scopeSeq])
+	from := endsOf(s.at)
+	rows, err := s.log.list(ctx, conn, &s.log.sql.page, from.pos[keySeq], from.pos[scopeSeq], v.pos[keySeq], v.pos[scopeSeq])
 	if err != nil {
 		return p, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	var more bool
 	for size := 0; rows.Next() && size < pageBytes; {
-		seq, rec, n, err := scan(rows, named)
+		seq, rec, n, err := scan(rows)
 		if err != nil {
 			return p, err
 		}
@@ -52,15 +52,11 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *state) (p invalidat
 	return p, rows.Err()
 }
 
-// scan reads a record and returns the size of its payload and names.
-func scan(rows *sql.Rows, named bool) (seq int, rec invalidate.Record, size int, err error) {
+// scan reads a record and returns the size of its payload.
+func scan(rows *sql.Rows) (seq int, rec invalidate.Record, size int, err error) {
 	var pos, prev, id, after int64
-	var payload, names []byte
-	columns := []any{&seq, &pos, &prev, &rec.Time, &id, &after, &payload, &names}
-	if !named {
-		columns = columns[:7]
-	}
-	if err := rows.Scan(columns...); err != nil {
+	var payload string
+	if err := rows.Scan(&seq, &pos, &prev, &rec.Time, &id, &after, &payload); err != nil {
 		return seq, rec, 0, err
 	}
 	rec.At, rec.ID, rec.After = invalidate.Position(pos), uint64(id), uint64(after) //nolint:gosec // the bits count
@@ -69,10 +65,7 @@ func scan(rows *sql.Rows, named bool) (seq int, rec invalidate.Record, size int,
 		return seq, rec, 0, nil
 	}
 	var ok bool
-	rec.Fences, ok = logwire.Fixed.Decode(payload, seq == keySeq)
+	rec.Fences, ok = logwire.Decode(payload, seq == keySeq)
 	rec.Damaged = !ok || rec.ID == 0
-	if !rec.Damaged && len(names) <= invalidate.MaxNames {
-		rec.Names = string(names)
-	}
-	return seq, rec, len(payload) + len(names), nil
+	return seq, rec, len(payload), nil
 }

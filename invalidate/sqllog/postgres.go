@@ -35,7 +35,7 @@ func postgresText(c *Config) map[string]string {
 			"extract(epoch FROM pg_postmaster_start_time())::text || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
 		"place":    "(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database())",
 		"mark":     "CASE WHEN m.xmin = m.born::xid THEN '' ELSE '" + markText + "' END",
-		"version":  "2",
+		"payload":  "payload",
 		"row":      "o.xmin::text",
 		"clock":    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 		"age":      "CASE WHEN isfinite(o.at) THEN (extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint ELSE 0 END",
@@ -52,7 +52,6 @@ func postgresText(c *Config) map[string]string {
 		"touch":    ", born = pg_current_xact_id()",
 		"reset":    ", low = '0'",
 		"number":   postgresNumberText,
-		"named":    ", decode(rec.names, 'base64')",
 	}
 }
 
@@ -87,7 +86,7 @@ const minPatience = 50 * time.Millisecond
 // same ids. A row that has the id of a staged one and another content stays: its id was used again,
 // or a person changed it. Then the low-water mark stays as well, because it may be above that row.
 func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
-	err = l.row(ctx, conn, l.sql.number.with(b.named), b.epoch, b.identity, asJSON(b.rows), b.low, b.own,
+	err = l.row(ctx, conn, &l.sql.number, b.epoch, b.identity, asJSON(b.rows), b.low, b.own,
 		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel, asJSON(b.records)).
 		Scan(&n.wrote, &n.pos[keySeq], &n.pos[scopeSeq], &n.id[keySeq], &n.id[scopeSeq], &n.rows, &n.now, new(any), new(any))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -118,10 +117,10 @@ const postgresNumberText = `WITH held AS (
 		AND o.id BETWEEN (SELECT min(s.id) FROM staged s) AND (SELECT max(s.id) FROM staged s)
 		AND ((o.id, {row}) IN (SELECT s.id, s.content FROM staged s)) IS TRUE RETURNING o.id
 ), added AS (
-	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names})
+	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload)
 	SELECT held.ns, rec.seq, CASE rec.seq WHEN 1 THEN held.key_end ELSE held.scope_end END + rec.place, 0, held.began, rec.id,
-		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, decode(rec.payload, 'base64'){named}
-	FROM held, json_to_recordset($12::text::json) rec(seq smallint, place bigint, id bigint, after bigint, payload text, names text)
+		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, convert_from(decode(rec.payload, 'base64'), 'UTF8')
+	FROM held, json_to_recordset($12::text::json) rec(seq smallint, place bigint, id bigint, after bigint, payload text)
 	WHERE ($6::boolean OR EXISTS (SELECT FROM gone))
 ), moved AS (
 	UPDATE {meta} m SET

@@ -2,13 +2,13 @@ package sqllog
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
@@ -27,12 +27,9 @@ func Migrations(d Dialect) fs.FS {
 // ends with a semicolon and a newline. For an unknown dialect it returns "".
 func Schema(d Dialect) string { return sqltext.Up(migrations, d.String(), "") }
 
-// The migration that only Config.Names needs.
-const namesFile = "0004_twofold_names"
-
-// Install creates the missing tables, under the names of the Config, and brings those of an earlier
-// version up to date. It refuses a name that a table of the program has: [ErrConfig]. It is for tests and
-// for programs without migrations. Several processes may call it concurrently.
+// Install creates the missing tables, under the names of the Config. It refuses a name that a table of
+// the program has: [ErrConfig]; and tables of another version: [ErrSchema]. It is for tests and for
+// programs without migrations. Several processes may call it concurrently.
 func (l *Log) Install(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -40,6 +37,9 @@ func (l *Log) Install(ctx context.Context) error {
 	err := l.foreignTables(ctx)
 	if err == nil {
 		err = sqltext.Install(ctx, l.install)
+	}
+	if err == nil {
+		err = l.checkVersion(ctx)
 	}
 	return fail("install", err)
 }
@@ -63,31 +63,8 @@ func (l *Log) foreignTables(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// install runs the statements of the migration under the names of the Config.
 func (l *Log) install(ctx context.Context) error {
-	column := map[Dialect]string{Postgres: "born", MariaDB: "wit", SQLite: "ns"}[l.cfg.Dialect]
-	for _, m := range []struct{ file, missing string }{ // the query has a row, or fails, if the migration is missing or half done
-		{"0001_twofold_log", ""},
-		{"0003_twofold_witness", "SELECT 1 FROM " + l.sql.meta + " WHERE version < 2 OR " + column + " IS NULL LIMIT 1"}, // none for SQLite
-		{namesFile, "SELECT 1 FROM " + l.sql.log + " WHERE names IS NULL AND 1 = 0"},
-	} {
-		if m.missing != "" {
-			err := l.db.QueryRowContext(ctx, m.missing).Scan(new(int))
-			if errors.Is(err, sql.ErrNoRows) {
-				continue
-			}
-			if err != nil && !sqltext.Says(err, sqltext.NoTable, sqltext.NoColumn) {
-				return err
-			}
-		}
-		if err := l.apply(ctx, m.file); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// apply runs the statements of a migration under the names of the Config.
-func (l *Log) apply(ctx context.Context, file string) error {
 	t := l.cfg.Tables
 	names := strings.NewReplacer(
 		"CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ",
@@ -97,5 +74,15 @@ func (l *Log) apply(ctx context.Context, file string) error {
 		"twofold_log", sqltext.Qualified(t.Schema, t.Log),
 		"twofold_meta", sqltext.Qualified(t.Schema, t.Meta),
 	)
-	return sqltext.Apply(ctx, l.db, sqltext.Up(migrations, l.cfg.Dialect.String(), file), names)
+	return sqltext.Apply(ctx, l.db, Schema(l.cfg.Dialect), names)
+}
+
+// checkVersion refuses tables that were there already, of another version.
+func (l *Log) checkVersion(ctx context.Context) error {
+	var others int
+	err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM "+l.sql.meta+" WHERE version <> "+logwire.Version).Scan(&others)
+	if err == nil && others > 0 {
+		err = fmt.Errorf("%w (%d logs are of another version than %s)", ErrSchema, others, logwire.Version)
+	}
+	return err
 }

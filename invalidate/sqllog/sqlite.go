@@ -10,14 +10,14 @@ import (
 // The witness reveals that an old copy was put back.
 func sqliteText(*Config) map[string]string {
 	const clock = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
-	// The text may have bytes that are not UTF-8. What follows stageBytes does not count: such a text counts as
+	// The text may have bytes that are not UTF-8. What follows rowBytes does not count: such a text counts as
 	// damaged in any case, and SQLite may not be able to hold twice as much.
-	row := "o.id || ' ' || hex(substr(CAST(o.scopes AS BLOB), 1, " + strconv.Itoa(stageBytes+1) + "))"
+	row := "o.id || ' ' || hex(substr(CAST(o.scopes AS BLOB), 1, " + strconv.Itoa(rowBytes+1) + "))"
 	return map[string]string{
 		"server":   "'sqlite'",
 		"place":    "''", // see witness
 		"mark":     "''",
-		"version":  "1",
+		"payload":  "payload",
 		"row":      row,
 		"clock":    clock,
 		"age":      "CAST(" + clock + " - o.at AS INTEGER)",
@@ -58,11 +58,7 @@ func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numb
 	}
 	for i := range b.records {
 		r := &b.records[i]
-		args := []any{r.Seq, n.pos[r.Seq] + 1, 0, r.ID, n.id[r.Seq], r.Payload}
-		if r.Names != nil {
-			args = append(args, r.Names)
-		}
-		if _, err := l.exec(ctx, tx, l.sql.add.with(r.Names != nil), args...); err != nil {
+		if _, err := l.exec(ctx, tx, &l.sql.add, r.Seq, n.pos[r.Seq]+1, 0, r.ID, n.id[r.Seq], string(r.Payload)); err != nil {
 			return numbered{}, err
 		}
 		n.pos[r.Seq]++

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -26,8 +25,6 @@ type Log struct {
 	err error // why the configuration is refused
 
 	wake chan struct{} // holds one: a transaction was committed in this process
-
-	unnamed atomic.Bool // the tables have no column for names, and the warning was logged
 
 	rows  sizes
 	cells cells
@@ -74,27 +71,6 @@ func (l *Log) Bound() time.Duration {
 		return DefaultBound
 	}
 	return l.cfg.Bound
-}
-
-// KeepsNames returns [Config.Names]; see [invalidate.NameKeeper].
-func (l *Log) KeepsNames() bool { return l.cfg.Names }
-
-// names reports whether statements use the column for names.
-func (l *Log) names() bool { return l.cfg.Names && !l.unnamed.Load() }
-
-// withoutNames notes that the tables have no column for names, if that is what err says. It reports
-// whether the visit is worth another attempt without the column.
-func (s *visit) withoutNames(err error) bool {
-	l := s.log
-	if !l.cfg.Names || s.unnamed || !sqltext.Says(err, sqltext.NoColumn) {
-		return false
-	}
-	s.unnamed = true
-	if !l.unnamed.Swap(true) {
-		l.logger().Warn("sqllog: the tables have no column for names, so records carry hashes only; apply the migration "+namesFile+" or call Log.Install, then restart",
-			"namespace", l.cfg.Namespace)
-	}
-	return true
 }
 
 // Committed tells the log that this process has committed a transaction with an Append, so its Tail

@@ -5,18 +5,18 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
-// The limits of a stage: rows, and bytes of their texts.
+// The limits of a stage: rows, and bytes of their texts. The last row may be longer. One of more than
+// rowBytes does not parse.
 const (
 	stageRows  = 1000
-	stageBytes = 4 << 20
+	stageBytes = 1 << 20
+	rowBytes   = 4 << 20
 )
 
 // stage holds rows without a number, as of one moment, and what they name.
@@ -29,8 +29,7 @@ type stage struct {
 
 	keys    []string // keys whose cells to remove
 	records bySeq[[]invalidate.Fence]
-	names   logwire.Names // nil if records carry none
-	damaged int           // rows that did not parse
+	damaged int // rows that did not parse
 }
 
 // staged is a row as it was read. An id can be used again, after a sequence was reset, a table was
@@ -44,9 +43,6 @@ type staged struct {
 // stage reads rows without a number on conn. It sets moved when they do not fit v.
 func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *state) (st stage, err error) {
 	st.identity = v.identity
-	if l.names() {
-		st.names = logwire.Names{}
-	}
 	rows, err := l.list(ctx, conn, &l.sql.stage, stageRows)
 	if err != nil {
 		return st, err
@@ -78,8 +74,8 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *state) (st stage, er
 // read adds what a row names to the stage.
 func (l *Log) read(st *stage, text string) {
 	row, ok := outbox.Named{}, false
-	if len(text) <= stageBytes && utf8.ValidString(text) { // a larger record may be too large for the server
-		row, ok = outbox.Parse(text, st.names)
+	if len(text) <= rowBytes && utf8.ValidString(text) { // a larger record may be too large for the server
+		row, ok = outbox.Parse(text)
 	}
 	if !ok {
 		st.damaged++
@@ -88,16 +84,23 @@ func (l *Log) read(st *stage, text string) {
 		}
 		return
 	}
+	first := len(st.keys)
+	for _, k := range row.Keys {
+		st.keys = append(st.keys, k.String())
+		st.add(keySeq, invalidate.Key(k))
+	}
 	if named := l.named.Load(); named != nil {
-		for _, s := range (*named)(slices.Concat(row.Keys, row.Whole)) {
+		for _, s := range (*named)(slices.Concat(st.keys[first:], row.Whole)) {
 			row.AddScope(s)
 		}
 	}
-	st.keys = append(st.keys, row.Keys...)
-	for _, k := range row.Keys {
-		st.records[keySeq] = append(st.records[keySeq], outbox.KeyFence(k))
+	for _, s := range row.Scopes {
+		st.add(scopeSeq, s)
 	}
-	st.records[scopeSeq] = append(st.records[scopeSeq], row.Scopes...)
+}
+
+func (st *stage) add(seq int, s invalidate.Scope) {
+	st.records[seq] = append(st.records[seq], invalidate.Fence{Scope: s})
 }
 
 // removeCells removes the cells of the staged keys. Keys whose cells may remain are also fenced as
@@ -121,9 +124,7 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 			s.cellsOut = len(left) > 0 && ctx.Err() != nil
 		}
 		for _, k := range left {
-			st.records[scopeSeq] = append(st.records[scopeSeq], outbox.CellFence(k))
-			tenant, rest, _ := strings.Cut(k, ":")
-			st.names.Add(invalidate.Prefix(tenant, rest))
+			st.add(scopeSeq, outbox.CellScope(k))
 		}
 		l.stats.left.Add(int64(len(left)))
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -112,8 +113,8 @@ func (l *Log) look(ctx context.Context, on queryer, at invalidate.Cursor) (v sta
 		return state{witness: v.witness}, nil
 	case err != nil:
 		return state{}, err
-	case version != l.sql.version:
-		return state{}, fmt.Errorf("%w (version is %s, want %s; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
+	case version != logwire.Version:
+		return state{}, fmt.Errorf("%w (version is %s, want %s)", ErrSchema, version, logwire.Version)
 	}
 	if v.identity != "" {
 		v.identity = v.witness.place + v.identity

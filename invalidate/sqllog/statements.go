@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
@@ -11,12 +12,11 @@ import (
 // statements holds the statements of a log. $1 is the namespace in all of them.
 type statements struct {
 	outbox, log, meta string // names of the tables
-	version           string // of the tables
 	name, schema      string // SQLite: of the log, and of the database that has it
 
 	unchanged sqltext.Query // the bound and the tier, if nothing is new to the caller; see unchangedText
 	look      sqltext.Query // $2, $3: the caller's positions
-	page      pair          // $2, $3: after these positions; $4, $5: up to these
+	page      sqltext.Query // $2, $3: after these positions; $4, $5: up to these
 	stage     sqltext.Query // $2: the most rows
 	trim      sqltext.Query // $2: the sequence; $3: records that stay
 	terms     sqltext.Query // $2: the bound in ms; $3: the remote tier, or NULL
@@ -27,23 +27,13 @@ type statements struct {
 	begin    sqltext.Query // creates the row in meta if it is missing, and locks it
 	lock     sqltext.Query // locks the row in meta; empty if begin has locked it
 	top      sqltext.Query // the highest position of each sequence
-	add      pair          // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload, $8 names
+	add      sqltext.Query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
 	epoch    sqltext.Query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
 
-	number pair          // see writePostgres, and writeMariaDB
+	number sqltext.Query // see writePostgres, and writeMariaDB
 	remove sqltext.Query // staged rows; $2: the rows; $3: the epoch
 	notes  sqltext.Query // $2: the epoch; $3, $4: where the sequences end; $5, $6: the ids there
 	now    sqltext.Query // the clock
-}
-
-// pair is a statement without the column for names, and one with it.
-type pair [2]sqltext.Query
-
-func (p *pair) with(names bool) *sqltext.Query {
-	if names {
-		return &p[1]
-	}
-	return &p[0]
 }
 
 // textOf returns what differs between the databases, by the names that statements have in braces:
@@ -52,7 +42,6 @@ func (p *pair) with(names bool) *sqltext.Query {
 //	place     which copy of the tables this is, without '/'; see identityOf
 //	mark      '!' if the row m of meta was not written by a log here; see identityOf
 //	clock     in unix microseconds
-//	version   of the tables
 //	row       which content row o of the outbox has, if its id was used again
 //	age       of row o of the outbox, in microseconds
 //	pending   the condition for rows o of the outbox without a number, in addition to their namespace
@@ -64,7 +53,7 @@ func (p *pair) with(names bool) *sqltext.Query {
 //	text      a cast of an argument that is not compared with a column
 //	touch     more to set in every write of meta
 //	reset     more to set in meta when an epoch begins
-//	named     the value of the column for names in the statement "number"
+//	payload   the column as a reader gets it
 //
 // It also returns the statements patience, begin, lock, number and remove of this database.
 func textOf(c *Config) map[string]string {
@@ -77,6 +66,7 @@ func textOf(c *Config) map[string]string {
 		}
 	}
 	d["identity"] = identityOf(c.Dialect, d)
+	d["version"] = logwire.Version
 	d["outbox"], d["log"], d["meta"] = sqltext.Qualified(c.Tables.Schema, c.Tables.Outbox), sqltext.Qualified(c.Tables.Schema, c.Tables.Log), sqltext.Qualified(c.Tables.Schema, c.Tables.Meta)
 	d["last"] = strings.ReplaceAll(d["last"], "{log}", d["log"])
 	return d
@@ -102,20 +92,14 @@ const notedLast = "m.key_end, m.scope_end, m.key_id, m.scope_id"
 func newStatements(c *Config) (s statements) {
 	d := textOf(c)
 	s.outbox, s.log, s.meta = d["outbox"], d["log"], d["meta"]
-	s.version, s.name, s.schema = d["version"], c.Tables.Meta+" "+c.Namespace, cmp.Or(c.Tables.Schema, "main")
+	s.name, s.schema = c.Tables.Meta+" "+c.Namespace, cmp.Or(c.Tables.Schema, "main")
 	for to, q := range map[*sqltext.Query]string{
 		&s.unchanged: unchangedText, &s.look: lookText, &s.stage: stageText, &s.trim: trimText, &s.terms: termsText, &s.ends: endsText,
+		&s.page: pageText, &s.add: addText, &s.number: d["number"],
 		&s.server: serverText, &s.top: topText, &s.epoch: epochText, &s.notes: notesText, &s.now: nowText,
 		&s.patience: d["patience"], &s.begin: d["begin"], &s.lock: d["lock"], &s.remove: d["remove"],
 	} {
 		*to = sqltext.Rebind(c.Dialect.String(), sqltext.Fill(q, d))
-	}
-	named := d["named"]
-	for to, q := range map[*pair]string{&s.page: pageText, &s.add: addText, &s.number: d["number"]} {
-		d["names"], d["named"], d["added"] = "", "", ""
-		to[0] = sqltext.Rebind(c.Dialect.String(), sqltext.Fill(q, d))
-		d["names"], d["named"], d["added"] = ", names", named, ", $8"
-		to[1] = sqltext.Rebind(c.Dialect.String(), sqltext.Fill(q, d))
 	}
 	return s
 }
@@ -140,7 +124,7 @@ const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m
 FROM {meta} m WHERE m.ns = $1`
 
 // pageText reads one record more than a page of each sequence.
-const pageText = `SELECT seq, pos, prev, at, id, after, payload{names} FROM (
+const pageText = `SELECT seq, pos, prev, at, id, after, {payload} FROM (
 	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 1 AND pos > $2 AND pos <= $4 ORDER BY pos LIMIT 1001) k
 	UNION ALL
 	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 2 AND pos > $3 AND pos <= $5 ORDER BY pos LIMIT 1001) s
@@ -161,7 +145,7 @@ const (
 	nowText    = `SELECT {clock} FROM {meta} WHERE ns = $1`
 	topText    = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
 	coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 2), 0)`
-	addText   = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names}) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7{added})`
+	addText   = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7)`
 	epochText = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
 	bound = {greatest}(bound, $5), tier = CASE WHEN $6 = 1 THEN NULL ELSE tier END{touch}{reset} WHERE ns = $1`
 )

@@ -24,13 +24,12 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if err := l.Validate(); err != nil {
 		return invalidate.Page{}, err
 	}
-	keys, scopes, err := logwire.Fixed.Payloads(a)
+	keys, scopes, err := logwire.Payloads(a)
 	if err != nil {
 		return invalidate.Page{}, fmt.Errorf("%w: %w", ErrAppend, err)
 	}
 	l.noteApplied(at)
-	own, names := bySeq[[]byte]{keySeq: keys, scopeSeq: scopes}, bySeq[string]{keySeq: a.KeyNames, scopeSeq: a.ScopeNames}
-	p, err := (&visit{log: l, at: at, own: own, names: names, sync: true}).run(ctx)
+	p, err := (&visit{log: l, at: at, own: bySeq[string]{keySeq: keys, scopeSeq: scopes}, sync: true}).run(ctx)
 	if err == nil {
 		l.noteAnswer(p)
 	}
@@ -39,15 +38,13 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 
 // visit is one Sync, or one look of a Tail.
 type visit struct {
-	log   *Log
-	at    invalidate.Cursor
-	own   bySeq[[]byte] // payloads to append, or nil
-	names bySeq[string] // of the records to append
-	sync  bool          // it is a Sync
+	log  *Log
+	at   invalidate.Cursor
+	own  bySeq[string] // payloads to append, or ""
+	sync bool          // it is a Sync
 
 	caughtUp bool // every row that was committed when it began is numbered
 	cellsOut bool // cells could not be removed; it does not try again
-	unnamed  bool // it has met tables without the column for names
 	epochs   int  // how many it has started
 }
 
@@ -68,7 +65,6 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 			return p, nil
 		case ctx.Err() != nil:
 			return invalidate.Page{}, cmp.Or(err, ctx.Err())
-		case s.withoutNames(err):
 		case err != nil && !sqltext.Says(err, sqltext.Retry):
 			return invalidate.Page{}, err
 		case err != nil:

@@ -135,19 +135,18 @@ func Page(from, to content.Page) []Event {
 // maxHeard is the most posts and pages that Heard reads.
 const maxHeard = 100
 
-// Heard returns the events that explain what another process has invalidated, by the scopes that its
-// log names. It reads where the posts and pages are now; what is gone has no event.
-func Heard(ctx context.Context, scopes []invalidate.Scope, read content.Reader) (all []Event) {
+// Heard returns the events that explain what another process has invalidated. It reads where the posts and pages are now; what is gone has no event.
+func Heard(ctx context.Context, fences []invalidate.Fence, read content.Reader) (all []Event) {
 	candidates := []Event{{Kind: SiteSettingsUpdated}, {Kind: NavigationUpdated}, {Kind: QueueOverflowed}}
 	for _, lang := range content.Langs {
 		for set := range derived {
 			candidates = append(candidates, Event{Kind: PostUpserted, Place: Place{Lang: lang}, Sets: []Set{set}})
 		}
 	}
-	for _, s := range scopes[:min(len(scopes), maxHeard)] {
-		_, text, _ := strings.Cut(s.Text(), ":")
+	for _, f := range fences[:min(len(fences), maxHeard)] {
+		_, text, _ := strings.Cut(f.Scope.Text(), ":")
 		id, _ := strconv.ParseInt(text, 10, 64)
-		switch e := content.Entity(s.Text()); {
+		switch e := content.Entity(f.Scope.Text()); {
 		case e == content.PostEntity(id):
 			if p, err := read.PostByID(ctx, id); err == nil {
 				candidates = append(candidates, Event{Kind: PostUpserted, ID: id, Place: Place{p.Lang, p.Slug}})
@@ -159,7 +158,7 @@ func Heard(ctx context.Context, scopes []invalidate.Scope, read content.Reader) 
 		}
 	}
 	for _, e := range candidates {
-		if slices.ContainsFunc(matrix[e.Kind].scopes(e), func(s invalidate.Scope) bool { return slices.Contains(scopes, s) }) {
+		if slices.ContainsFunc(matrix[e.Kind].scopes(e), func(s invalidate.Scope) bool { return slices.Contains(fences, invalidate.Fence{Scope: s}) }) {
 			all = append(all, e)
 		}
 	}

@@ -175,7 +175,7 @@ func TestOrderAndRepetition(t *testing.T) {
 	})
 }
 
-// What another process invalidates explains itself by the names in its log.
+// What another process invalidates explains itself.
 func TestHeard(t *testing.T) {
 	post := content.Summary{ID: 1, Slug: "a", Lang: "zh", Status: content.Published}
 	moved := post
@@ -203,7 +203,11 @@ func TestHeard(t *testing.T) {
 		{[]invalidate.Scope{content.KeyEntity("p").Scope()}, nil},
 		{nil, nil},
 	} {
-		if d := cmp.Diff(tt.warm, events.MakePlan(events.Heard(t.Context(), tt.scopes, read)).Warm); d != "" {
+		var fences []invalidate.Fence
+		for _, s := range tt.scopes {
+			fences = append(fences, invalidate.Fence{Scope: s})
+		}
+		if d := cmp.Diff(tt.warm, events.MakePlan(events.Heard(t.Context(), fences, read)).Warm); d != "" {
 			t.Errorf("%v (-want +got):\n%s", tt.scopes, d)
 		}
 	}

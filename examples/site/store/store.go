@@ -101,7 +101,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers, Names: true}}, nil
+	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers}}, nil
 }
 
 // openPostgres opens a database by its URL. Errors must not show its password.
@@ -124,7 +124,7 @@ func openPostgres(ctx context.Context, url string) (*Store, error) {
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n) // otherwise connections are opened and closed all the time
 	return &Store{
-		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres, Names: true},
+		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres},
 		snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	}, nil
 }

@@ -62,7 +62,7 @@ func TestCellsOutOfReach(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		k := key42(t)
 		tenant, rest, _ := strings.Cut(k.Text(), ":")
-		cover := invalidate.Prefix(tenant, rest).Fence()
+		cover := invalidate.Fence{Scope: invalidate.Prefix(tenant, rest)}
 		for name, fault := range map[string]error{"all": errors.New("down"), "one": &partial{[]string{k.Text()}}, "none named": &partial{}} {
 			c := &cells{during: func([]string) error { return fault }}
 			l := r.fresh(sqllog.Config{})()
@@ -71,7 +71,7 @@ func TestCellsOutOfReach(t *testing.T) {
 			p.sync()
 			commit(t, r, l, k)
 			keys, scopes := p.sync()
-			if len(keys) != 1 || !slices.Equal(keys[0].Fences, []invalidate.Fence{k.Fence()}) {
+			if len(keys) != 1 || !slices.Equal(keys[0].Fences, []invalidate.Fence{{Scope: k}}) {
 				t.Errorf("%s: keys = %+v, want the key", name, keys)
 			}
 			if len(scopes) != 1 || !slices.Equal(scopes[0].Fences, []invalidate.Fence{cover}) {

@@ -11,13 +11,9 @@ import (
 func TestLog(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		for name, names := range map[string]bool{"hashes": false, "names": true} {
-			t.Run(name, func(t *testing.T) {
-				logtest.TestLog(t, func(*testing.T) func() invalidate.Log {
-					open := r.fresh(sqllog.Config{Names: names})
-					return func() invalidate.Log { return open() }
-				})
-			})
-		}
+		logtest.TestLog(t, func(*testing.T) func() invalidate.Log {
+			open := r.fresh(sqllog.Config{})
+			return func() invalidate.Log { return open() }
+		})
 	})
 }

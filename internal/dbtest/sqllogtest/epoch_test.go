@@ -173,7 +173,7 @@ func TestPromotionWhileNumbering(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(page.Keys) != 1 || !page.Keys[0].Bump || len(page.Scopes) != 2 || page.Scopes[1].Fences[0] != org(9).Fence() {
+	if len(page.Keys) != 1 || !page.Keys[0].Bump || len(page.Scopes) != 2 || page.Scopes[1].Fences[0].Scope != org(9) {
 		t.Errorf("after the promotion: keys %+v, scopes %+v; want an epoch and the new row", page.Keys, page.Scopes)
 	}
 }
@@ -234,9 +234,9 @@ func TestLastEpochIsExact(t *testing.T) {
 		if err != nil || p.End.Key != start || p.End.Scope != start {
 			t.Fatalf("the epoch begins at %d, %d, %v; want %d", p.End.Key, p.End.Scope, err, start)
 		}
-		fences := []invalidate.Fence{invalidate.Tag("default", "a").Fence()}
+		fences := []invalidate.Fence{{Scope: invalidate.Tag("default", "a")}}
 		for n := range invalidate.Position(3) {
-			if p, err = l.Sync(t.Context(), p.End, invalidate.Append{Keys: []invalidate.Fence{key42(t).Fence()}, Scopes: fences}); err != nil {
+			if p, err = l.Sync(t.Context(), p.End, invalidate.Append{Keys: []invalidate.Fence{{Scope: key42(t)}}, Scopes: fences}); err != nil {
 				t.Fatal(err)
 			}
 			if want := start + n + 1; p.Key != want || p.Scope != want || len(p.Keys) != 1 || len(p.Scopes) != 1 || p.Keys[0].At != want || p.Keys[0].ID != p.End.KeyID {

@@ -232,7 +232,7 @@ func (p *process) want(scopes ...invalidate.Scope) {
 		got = append(got, rec.Fences...)
 	}
 	for _, s := range scopes {
-		i := slices.Index(got, s.Fence())
+		i := slices.Index(got, invalidate.Fence{Scope: s})
 		if i < 0 {
 			p.t.Fatalf("no fence of a %v in %+v", s.Kind(), got)
 		}

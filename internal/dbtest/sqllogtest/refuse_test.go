@@ -12,6 +12,7 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/key"
 )
 
 // Without tables a write fails together with its transaction, and no lease is renewed.
@@ -89,7 +90,8 @@ func TestStandbyRefused(t *testing.T) {
 }
 
 func oneKey() invalidate.Append {
-	return invalidate.Append{Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 1}}}
+	k, _ := key.Parse("t:n:1") // is valid
+	return invalidate.Append{Keys: []invalidate.Fence{{Scope: invalidate.Key(k)}}}
 }
 
 // Writers need only INSERT on the outbox; followers need the rights that ErrRights names.

@@ -63,7 +63,7 @@ func reused(t *testing.T, r *rig, again string, change bool) {
 	slow.sync()
 	slow.sync()
 	bystander.sync()
-	if !slices.ContainsFunc(bystander.scopes, func(rec invalidate.Record) bool { return slices.Contains(rec.Fences, org(2).Fence()) }) {
+	if !slices.ContainsFunc(bystander.scopes, func(rec invalidate.Record) bool { return slices.Contains(rec.Fences, invalidate.Fence{Scope: org(2)}) }) {
 		t.Errorf("records %+v lack the row that was committed", bystander.scopes)
 	}
 	if n := r.count(t, "SELECT count(*) FROM twofold_outbox"); n != 0 {
@@ -123,7 +123,7 @@ func TestChangedWhileNumbering(t *testing.T) {
 		waitFor(t, r.db, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'WITH held%'")
 		must(t, tt.end(tx))
 		must(t, <-over)
-		if _, scopes := p.sync(); !slices.ContainsFunc(scopes, func(rec invalidate.Record) bool { return slices.Contains(rec.Fences, tt.want.Fence()) }) {
+		if _, scopes := p.sync(); !slices.ContainsFunc(scopes, func(rec invalidate.Record) bool { return slices.Contains(rec.Fences, invalidate.Fence{Scope: tt.want}) }) {
 			t.Errorf("after %s, records %+v lack the row", name, scopes)
 		}
 		if n := r.count(t, "SELECT count(*) FROM twofold_outbox"); n != 0 {

@@ -1,6 +1,8 @@
 package sqllogtest_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"modernc.org/sqlite"
@@ -14,7 +16,7 @@ func TestRetain(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		p := r.process(t, sqllog.Config{Retain: sqllog.MinRetain})
-		a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{org(1).Fence()}}
+		a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{{Scope: org(1)}}}
 		for range 600 {
 			p.append(a)
 		}
@@ -57,6 +59,47 @@ func TestRowsUpToTheLimitOfSQLite(t *testing.T) {
 	}
 }
 
+// A stage whose texts are too long for a statement invalidates everything.
+func TestTooMuchForAStatement(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		p := r.process(t, sqllog.Config{})
+		var b strings.Builder
+		for i := range 10_000 { // three times as long as keys
+			fmt.Fprintf(&b, `,["v","t","n","%0300d"]`, i)
+		}
+		text := "[" + strings.ReplaceAll(b.String()[1:], "0", " ") + "]"
+		const query = "INSERT INTO twofold_outbox (scopes) VALUES ("
+		if r.dialect == sqllog.MariaDB {
+			_, err := r.db.ExecContext(t.Context(), query+"?)", text)
+			must(t, err)
+		} else {
+			_, err := r.db.ExecContext(t.Context(), query+"$1)", text)
+			must(t, err)
+		}
+		p.want(invalidate.All())
+		if s := p.log.Stats(); s.Damaged != 0 {
+			t.Errorf("Stats = %+v, want no damage", s)
+		}
+	})
+}
+
+// Everybody can read the records with the database's own client.
+func TestRecordsAreText(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		p := r.process(t, sqllog.Config{})
+		commit(t, r, p.log, key42(t), invalidate.Tag("default", "é世界\n'\\"), invalidate.Prefix("default", "users:"))
+		p.sync()
+		for seq, want := range map[int]string{1: "k default:users:v1:42", 2: `t default:é世界\x0a'\\` + "\np default:users:"} {
+			var got string
+			if err := r.db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT payload FROM twofold_log WHERE seq = %d ORDER BY pos DESC LIMIT 1", seq)).Scan(&got); err != nil || got != want {
+				t.Errorf("sequence %d has %q, %v; want %q", seq, got, err, want)
+			}
+		}
+	})
+}
+
 // A plan made for empty tables reads them in full, and PostgreSQL keeps it until the tables are
 // analyzed. Neither records nor dead rows may be read in full.
 func TestPlansGrowWithTables(t *testing.T) {
@@ -75,7 +118,7 @@ func TestPlansGrowWithTables(t *testing.T) {
 		r.exec(t, `INSERT INTO twofold_outbox (scopes) SELECT '[["t","default","org:1"]]' FROM generate_series(1, 1000)`)
 		p.sync()
 	}
-	a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{org(1).Fence()}}
+	a := invalidate.Append{Keys: oneKey().Keys, Scopes: []invalidate.Fence{{Scope: org(1)}}}
 	for range 300 {
 		p.append(a)
 	}

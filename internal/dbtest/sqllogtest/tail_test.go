@@ -22,7 +22,7 @@ func TestTailNumbers(t *testing.T) {
 		commit(t, r, r.open(sqllog.Config{}), org(1)) // another process, which dies
 		for range 2 {
 			page, err := r.open(cfg).Tail(t.Context(), p.at)
-			if err != nil || len(page.Scopes) != 1 || page.Scopes[0].Fences[0] != org(1).Fence() || page.End != (invalidate.Cursor{}) {
+			if err != nil || len(page.Scopes) != 1 || page.Scopes[0].Fences[0].Scope != org(1) || page.End != (invalidate.Cursor{}) {
 				t.Errorf("Tail = %+v, %v; want the row", page, err)
 			}
 		}

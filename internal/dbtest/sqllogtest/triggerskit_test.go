@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -349,16 +348,16 @@ func missed(t testing.TB, before, after []user, fences []invalidate.Fence) strin
 }
 
 func covers(f invalidate.Fence, s invalidate.Scope) bool {
-	switch f.Kind {
+	switch f.Scope.Kind() {
 	case invalidate.KindAll:
 		return true
 	case invalidate.KindPrefix:
 		if s.Kind() == invalidate.KindKey {
-			return len(s.Text()) >= f.Len && xxhash.Sum64String(s.Text()[:f.Len]) == f.Hash
+			return strings.HasPrefix(s.Text(), f.Scope.Text())
 		}
-		return f == invalidate.Tenant(s.Tenant()).Fence()
+		return f.Scope == invalidate.Tenant(s.Tenant())
 	default:
-		return f == s.Fence()
+		return f.Scope == s
 	}
 }
 

@@ -77,16 +77,16 @@ func TestTriggersOfManyRows(t *testing.T) {
 		for _, f := range fences {
 			covered[f] = true
 		}
-		all := covered[invalidate.Prefix("default", "users:v1:").Fence()]
+		all := covered[invalidate.Fence{Scope: invalidate.Prefix("default", "users:v1:")}]
 		for id := 1; id <= many && !all; id += 997 {
-			if !covered[keyScope(t, "default", "users:v1", fmt.Sprint(id)).Fence()] {
+			if !covered[invalidate.Fence{Scope: keyScope(t, "default", "users:v1", fmt.Sprint(id))}] {
 				t.Fatalf("key %d is not covered", id)
 			}
 		}
-		if !covered[invalidate.Tag("default", "users").Fence()] || !covered[invalidate.Tag("default", "names").Fence()] {
+		if !covered[invalidate.Fence{Scope: invalidate.Tag("default", "users")}] || !covered[invalidate.Fence{Scope: invalidate.Tag("default", "names")}] {
 			t.Error("a tag is not covered")
 		}
-		if r.dialect == sqllog.Postgres && (rows != 1 || len(fences) > 10 || !covered[invalidate.Tenant("default").Fence()]) {
+		if r.dialect == sqllog.Postgres && (rows != 1 || len(fences) > 10 || !covered[invalidate.Fence{Scope: invalidate.Tenant("default")}]) {
 			t.Errorf("%d rows with %d fences, want one with few", rows, len(fences))
 		}
 	})

@@ -72,7 +72,7 @@ func follow(t *testing.T, log *sqllog.Log) <-chan uint64 {
 			for _, rec := range p.Scopes {
 				at.Scope, at.ScopeID = rec.At, rec.ID
 				for _, f := range rec.Fences {
-					got <- f.Hash
+					got <- f.Scope.Hash()
 				}
 			}
 		}

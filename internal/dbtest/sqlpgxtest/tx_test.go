@@ -46,7 +46,7 @@ func (n *native) sync() (tags []uint64) {
 	check(n.t, err)
 	for _, rec := range p.Scopes {
 		for _, f := range rec.Fences {
-			tags = append(tags, f.Hash)
+			tags = append(tags, f.Scope.Hash())
 		}
 	}
 	n.at = p.End

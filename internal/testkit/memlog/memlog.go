@@ -25,8 +25,8 @@ const (
 
 // The errors of [Log.Sync] that are the caller's fault, not the server's.
 var (
-	// ErrAppend refuses an append of more than [invalidate.MaxFences] fences to one sequence,
-	// or of a kind that belongs to the other sequence.
+	// ErrAppend refuses an append of more than [invalidate.MaxFences] fences or [invalidate.MaxText]
+	// bytes to one sequence, of a kind that belongs to the other sequence, or of an invalid scope.
 	ErrAppend = errors.New("memlog: bad append")
 
 	// ErrEpochs refuses a cursor in the last epoch that a position can hold: no later epoch
@@ -39,7 +39,6 @@ type Config struct {
 	Bound  time.Duration // 0: DefaultBound
 	Retain int           // records kept of each sequence; 0: DefaultRetain
 	Limit  int           // records of each sequence in a page; 0: DefaultLimit
-	Names  bool          // records carry names; see [invalidate.NameKeeper]
 }
 
 // Log is a log in this process: two slices behind a mutex. It keeps every rule of
@@ -81,9 +80,6 @@ func New(config Config) *Log { return &Log{Config: config} }
 // Bound returns the Bound of the Config, or the default.
 func (m *Log) Bound() time.Duration { return cmp.Or(m.Config.Bound, DefaultBound) }
 
-// KeepsNames returns Names of the Config.
-func (m *Log) KeepsNames() bool { return m.Config.Names }
-
 // Sync appends a and returns the records after at. It fails when ctx has ended, with [ErrAppend]
 // or with [ErrEpochs]. A Sync that fails has appended nothing.
 func (m *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
@@ -107,8 +103,6 @@ type handle struct {
 
 func (h handle) Bound() time.Duration { return h.bound }
 
-func (h handle) KeepsNames() bool { return h.m.KeepsNames() }
-
 func (h handle) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return invalidate.Page{}, fmt.Errorf("memlog: sync: %w", err)
@@ -126,8 +120,8 @@ func (h handle) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.App
 		}
 	}
 	m.data.bound = max(m.data.bound, h.bound)
-	keyed := m.appendLocked(&m.data.keys, a.Keys, a.KeyNames, now)
-	scoped := m.appendLocked(&m.data.scopes, a.Scopes, a.ScopeNames, now)
+	keyed := m.appendLocked(&m.data.keys, a.Keys, now)
+	scoped := m.appendLocked(&m.data.scopes, a.Scopes, now)
 	page := m.pageLocked(at)
 	page.Key, page.Scope = keyed, scoped
 	return page, nil
@@ -159,14 +153,11 @@ func (m *Log) bumpLocked(at invalidate.Cursor, now int64) error {
 	return nil
 }
 
-func (m *Log) appendLocked(s *sequence, fences []invalidate.Fence, names string, now int64) invalidate.Position {
+func (m *Log) appendLocked(s *sequence, fences []invalidate.Fence, now int64) invalidate.Position {
 	if len(fences) == 0 {
 		return 0
 	}
-	if !m.Config.Names || len(names) > invalidate.MaxNames {
-		names = ""
-	}
-	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: logwire.NewID(), Time: now, Fences: slices.Clone(fences), Names: names})
+	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: logwire.NewID(), Time: now, Fences: slices.Clone(fences)})
 	return s.end
 }
 

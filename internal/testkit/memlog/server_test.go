@@ -2,20 +2,23 @@ package memlog_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/testkit/memlog"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 func keyFence(n uint64) []invalidate.Fence {
-	return []invalidate.Fence{{Kind: invalidate.KindKey, Hash: n}}
+	k, _ := key.Parse(fmt.Sprint("t:n:", n)) // is valid
+	return []invalidate.Fence{{Scope: invalidate.Key(k)}}
 }
 
 func tagFence(n uint64) []invalidate.Fence {
-	return []invalidate.Fence{{Kind: invalidate.KindTag, Hash: n}}
+	return []invalidate.Fence{{Scope: invalidate.Tag("t", fmt.Sprint(n))}}
 }
 
 func both(n uint64) invalidate.Append {
@@ -175,7 +178,7 @@ func TestHandles(t *testing.T) {
 
 func TestRefusesABadAppend(t *testing.T) {
 	m := new(memlog.Log)
-	for _, a := range []invalidate.Append{{Keys: tagFence(1)}, {Scopes: keyFence(1)}, {Scopes: []invalidate.Fence{{}}}} {
+	for _, a := range []invalidate.Append{{Keys: tagFence(1)}, {Scopes: keyFence(1)}, {Scopes: []invalidate.Fence{{}}}, {Scopes: []invalidate.Fence{{Scope: invalidate.Tag("t", "")}}}} {
 		if _, err := m.Sync(t.Context(), invalidate.Cursor{}, a); !errors.Is(err, memlog.ErrAppend) {
 			t.Errorf("Sync of %+v = %v, want %v", a, err, memlog.ErrAppend)
 		}

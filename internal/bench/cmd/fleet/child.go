@@ -83,7 +83,7 @@ func (s *squad) open(t *setup.T, p post) {
 		if i < p.Timed && !p.Writes {
 			m.Tiers.OnInvalidate(func(e invalidate.Event) {
 				for _, f := range e.Fences {
-					s.note(i, f.Hash, now+int64(e.At.Sub(base)))
+					s.note(i, f.Scope.Hash(), now+int64(e.At.Sub(base)))
 				}
 			})
 		}
@@ -147,7 +147,7 @@ func (s *squad) write(o order) error {
 
 // call makes one invalidation. A call that the log does not accept in time is not an error here.
 func (s *squad) call(member *peers.TwofoldPeer, scope invalidate.Scope) error {
-	s.note(0, scope.Fence().Hash, proc.Now())
+	s.note(0, scope.Hash(), proc.Now())
 	err := member.Tiers.Invalidate(context.Background(), scope)
 	if _, late := errors.AsType[*invalidate.PendingError](err); late {
 		err = nil

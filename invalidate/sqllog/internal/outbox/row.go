@@ -11,9 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cespare/xxhash/v2"
-
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -98,15 +95,13 @@ func marshalRows(items [][]any) (texts []string, err error) {
 
 // Named holds the scopes of one row.
 type Named struct {
-	Keys   []string           // full spellings
+	Keys   []key.Key
 	Whole  []string           // what all keys of a namespace that a trigger names begin with
-	Scopes []invalidate.Fence // the fences of all other scopes
-	names  logwire.Names      // nil if not collected
+	Scopes []invalidate.Scope // all others
 }
 
-// Parse reads the text of a row, and adds what it names to names. It returns false when any part
-// of it is invalid.
-func Parse(text string, names logwire.Names) (n Named, ok bool) {
+// Parse reads the text of a row. It returns false when any part of it is invalid.
+func Parse(text string) (n Named, ok bool) {
 	var items [][]any
 	read := json.NewDecoder(strings.NewReader(text))
 	read.UseNumber() // a float64 would round the largest keys
@@ -116,7 +111,6 @@ func Parse(text string, names logwire.Names) (n Named, ok bool) {
 	if _, err := read.Token(); !errors.Is(err, io.EOF) {
 		return Named{}, false
 	}
-	n.names = names
 	for _, item := range items {
 		if !n.add(item) {
 			return Named{}, false
@@ -137,9 +131,8 @@ func (n *Named) add(item []any) bool {
 	case kind == "a" && count == 0:
 		return n.AddScope(invalidate.All())
 	case kind == "k" && count == 1:
-		n.Keys = append(n.Keys, texts[0])
 		k, err := key.Parse(texts[0])
-		n.names.Add(invalidate.Key(k))
+		n.Keys = append(n.Keys, k)
 		return err == nil
 	case kind == "t" && count == 2:
 		return n.AddScope(invalidate.Tag(texts[0], texts[1]))
@@ -149,8 +142,7 @@ func (n *Named) add(item []any) bool {
 		return n.AddScope(invalidate.Prefix(texts[0], texts[1]))
 	case kind == KindValue && count == 3: // the digits of an integer need no escaping
 		if k, err := (key.Space{Tenant: texts[0], Namespace: texts[1]}).Key(key.Text(texts[2])); err == nil {
-			n.Keys = append(n.Keys, k.String())
-			n.names.Add(invalidate.Key(k))
+			n.Keys = append(n.Keys, k)
 		}
 		return true
 	case kind == KindValue && count == 2:
@@ -200,11 +192,7 @@ func (n *Named) AddScope(s invalidate.Scope) bool {
 	if s.Validate() != nil {
 		return false
 	}
-	n.Scopes = append(n.Scopes, s.Fence())
-	n.names.Add(s)
-	if b, ok := s.BuiltFence(); ok {
-		n.Scopes = append(n.Scopes, b)
-	}
+	n.Scopes = append(n.Scopes, s)
 	return true
 }
 
@@ -217,14 +205,9 @@ func isInteger(number string) bool {
 	return err == nil
 }
 
-// KeyFence returns the fence of a key by its spelling.
-func KeyFence(text string) invalidate.Fence {
-	return invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(text)}
-}
-
-// CellFence returns a fence for the sequence of scopes that covers the key: a prefix that is the
+// CellScope returns a scope for the sequence of scopes that covers the key: a prefix that is the
 // whole spelling of the key. Keys that begin with this spelling are loaded again once.
-func CellFence(text string) invalidate.Fence {
+func CellScope(text string) invalidate.Scope {
 	tenant, rest, _ := strings.Cut(text, ":")
-	return invalidate.Prefix(tenant, rest).Fence()
+	return invalidate.Prefix(tenant, rest)
 }

@@ -14,13 +14,13 @@ CREATE TABLE twofold_log (
 	at      BIGINT NOT NULL,
 	id      BIGINT NOT NULL,
 	after   BIGINT NOT NULL,
-	payload MEDIUMBLOB NOT NULL,
+	payload MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	PRIMARY KEY (ns, seq, pos)
 ) ENGINE = InnoDB;
 
 CREATE TABLE twofold_meta (
 	ns        VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
-	version   INT NOT NULL DEFAULT 1,
+	version   INT NOT NULL DEFAULT 3,
 	identity  VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
 	epoch     BIGINT NOT NULL DEFAULT 0,
 	key_end   BIGINT NOT NULL DEFAULT 0,
@@ -28,5 +28,6 @@ CREATE TABLE twofold_meta (
 	key_id    BIGINT NOT NULL DEFAULT 0,
 	scope_id  BIGINT NOT NULL DEFAULT 0,
 	bound     BIGINT NOT NULL DEFAULT 0,
-	tier      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+	tier      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	wit       FLOAT NOT NULL DEFAULT 0 -- tells a row that another tool has written: a dump rounds the value
 ) ENGINE = InnoDB;

@@ -17,13 +17,13 @@ CREATE TABLE twofold_log (
 	at      bigint NOT NULL,
 	id      bigint NOT NULL,
 	after   bigint NOT NULL,
-	payload bytea NOT NULL,
+	payload text NOT NULL,
 	PRIMARY KEY (ns, seq, pos)
 );
 
 CREATE TABLE twofold_meta (
 	ns        text PRIMARY KEY,
-	version   integer NOT NULL DEFAULT 1,
+	version   integer NOT NULL DEFAULT 3,
 	identity  text NOT NULL DEFAULT '',
 	epoch     bigint NOT NULL DEFAULT 0,
 	key_end   bigint NOT NULL DEFAULT 0,
@@ -32,7 +32,8 @@ CREATE TABLE twofold_meta (
 	scope_id  bigint NOT NULL DEFAULT 0,
 	bound     bigint NOT NULL DEFAULT 0,
 	tier      text,
-	low       xid8 NOT NULL DEFAULT '0'
+	low       xid8 NOT NULL DEFAULT '0',
+	born      xid8 NOT NULL DEFAULT pg_current_xact_id() -- tells a row that another tool has written
 ) WITH (fillfactor = 50);
 
 -- +goose Down

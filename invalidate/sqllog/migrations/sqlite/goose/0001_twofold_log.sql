@@ -15,13 +15,13 @@ CREATE TABLE twofold_log (
 	at      INTEGER NOT NULL,
 	id      INTEGER NOT NULL,
 	after   INTEGER NOT NULL,
-	payload BLOB NOT NULL,
+	payload TEXT NOT NULL,
 	PRIMARY KEY (ns, seq, pos)
 );
 
 CREATE TABLE twofold_meta (
 	ns        TEXT PRIMARY KEY NOT NULL,
-	version   INTEGER NOT NULL DEFAULT 1,
+	version   INTEGER NOT NULL DEFAULT 3,
 	identity  TEXT NOT NULL DEFAULT '',
 	epoch     INTEGER NOT NULL DEFAULT 0,
 	key_end   INTEGER NOT NULL DEFAULT 0,

@@ -1,1 +1,0 @@
-ALTER TABLE twofold_log DROP COLUMN names;
