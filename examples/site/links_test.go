@@ -47,9 +47,3 @@ func reversed(layer string, own second, first func(context.Context) error) inval
 	}
 	return own
 }
-
-// memory returns a log in memory, for caches without a store.
-func memory() func() invalidate.Log {
-	log := logtest.NewMemory(logtest.MemoryConfig{Names: true})
-	return func() invalidate.Log { return log }
-}

@@ -1,9 +1,8 @@
-// Command site is a blog on a SQLite file or a PostgreSQL database. It serves its public
-// side from a cache. A write invalidates the pages that it changes, in all processes.
+// Command site is a blog on a SQLite file. It serves its public side from a cache. A write
+// invalidates the pages that it changes, in all processes.
 //
 //	go run ./examples/site
 //	go run ./examples/site -addr :8080 -db blog.db -admin-key secret
-//	go run ./examples/site -db postgres://localhost/blog -seed=false
 //	go run ./examples/site -demo
 package main
 

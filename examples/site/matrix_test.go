@@ -18,14 +18,16 @@ import (
 // visitor visits a site, as the public and as its author.
 type visitor struct {
 	*site
-	t   *testing.T
-	now time.Time
+	t       *testing.T
+	now     time.Time
+	queries func() int64 // of the database
 }
 
 func visit(t *testing.T, cached bool) *visitor {
 	t.Helper()
-	v := &visitor{t: t, now: sitetest.Now()}
-	v.site = build(t, sitetest.Seeded(t), siteConfig{uncached: !cached, now: func() time.Time { return v.now }})
+	s := sitetest.Seeded(t)
+	v := &visitor{t: t, now: sitetest.Now(), queries: s.Queries}
+	v.site = build(t, s, siteConfig{uncached: !cached, now: func() time.Time { return v.now }})
 	return v
 }
 
@@ -163,4 +165,16 @@ func (v *visitor) all() map[string]answer {
 		all[path] = answer{text: textOf(w), hit: strings.Contains(status, ";hit"), stored: strings.Contains(status, ";stored")}
 	}
 	return all
+}
+
+// The admin API reads the database each time, and no answer of it may be stored.
+func TestAdminIsNotCached(t *testing.T) {
+	v := visit(t, true)
+	for range 2 {
+		before := v.queries()
+		w := v.ask("GET /admin/api/posts/1", "")
+		if w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Cache-Status") != "" || v.queries() == before {
+			t.Errorf("%v", w.Header())
+		}
+	}
 }

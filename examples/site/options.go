@@ -45,7 +45,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("site", flag.ContinueOnError)
 	f.SetOutput(errs)
 	f.StringVar(&o.addr, "addr", "", "`address` to listen on (default "+usualAddr+", or a free port if it is in use)")
-	f.StringVar(&o.db, "db", "", "`database`: a SQLite file, created if it does not exist, or postgres://… (default a new file in a temporary folder)")
+	f.StringVar(&o.db, "db", "", "SQLite `file`, created if it does not exist (default a new one in a temporary folder)")
 	f.StringVar(&o.adminKey, "admin-key", "", "bearer `key` of the admin API, not printed (default a new one, printed)")
 	f.BoolVar(&o.cache, "cache", true, "cache objects and responses")
 	f.BoolVar(&o.responses, "cache-responses", true, "cache responses; -cache-responses=false leaves the cache of objects")

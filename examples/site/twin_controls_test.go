@@ -111,23 +111,6 @@ func TestTwinsNotice(t *testing.T) {
 	}
 }
 
-// In the right order, a visit in between shows no difference.
-func TestTwinsAreVisitedInBetween(t *testing.T) {
-	seed, steps := uint64(time.Now().UnixNano()), scaled(400)
-	if n := search(t, seed, steps, control{link: func(w *twins, layer string, own second) invalidate.Log {
-		if below := own.below; layer == "responses" {
-			own.below = func(ctx context.Context) error {
-				err := below(ctx)
-				w.visit()
-				return err
-			}
-		}
-		return own
-	}}); n != steps {
-		t.Errorf("a difference after %d steps of seed %d", n, seed)
-	}
-}
-
 // search makes at most n random steps until twins differ, and returns their number.
 func search(t *testing.T, seed uint64, n int, c control) int {
 	t.Helper()

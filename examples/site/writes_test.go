@@ -3,6 +3,7 @@ package main
 import "strings"
 
 const (
+	newPage = `{"slug": "who", "title": "Who", "body": "B", "lang": "en"}`
 	newPost = `{"slug": "new", "title": "New", "summary": "S", "body": "B", "lang": "en", "status": "published", "tags": ["caching"]}`
 	oldPost = `{"slug": "the-cost-of-a-miss", "title": "New title", "summary": "S", "body": "B", "lang": "en", "status": "published", "tags": ["caching"]}`
 )

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -86,51 +85,6 @@ func TestKeysAreNotLogged(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "refused"); n != 3 {
 		t.Errorf("%d refusals were logged, want 3:\n%s", n, &log)
-	}
-}
-
-// Each layer has its page behind the key. Its purges use the site's log.
-func TestLayers(t *testing.T) {
-	b := newBlog(t)
-	b.visit("/pages/about")
-	d := look(t, b.ops, "/_cache")
-	for _, name := range []string{"responses", "objects", "absences"} {
-		at := "/_cache/" + name
-		if !strings.Contains(d.text, `href="`+at+`"`) {
-			t.Errorf("no link leads to %s", at)
-		}
-		if text := look(t, b.ops, at).text; !strings.Contains(text, "The cache of "+name) || !strings.Contains(text, "Policies in force") {
-			t.Errorf("%s is:\n%s", at, text)
-		}
-	}
-	for at, want := range map[string]string{
-		"/_cache/responses?url=/pages/about&format=json": "page:1", "/_cache/objects?tag=page:1&format=json": "default:page-slugs:",
-	} {
-		if a := get(t, b.ops, at); !strings.Contains(a.body, want) {
-			t.Errorf("%s = %d, without %s: %s", at, a.status, want, a.body)
-		}
-	}
-	form := url.Values{"do": {"purge"}, "tag": {"page:1"}}
-	if a := call(t, b.ops, http.MethodPost, "/_cache/objects", form, "Authorization", basic("", adminKey), "Sec-Fetch-Site", "cross-site"); a.status != http.StatusForbidden {
-		t.Errorf("a form of another site = %d", a.status)
-	}
-	if a := post(t, b.ops, "/_cache/objects", form); a.status != http.StatusOK || len(b.purged) != 1 {
-		t.Errorf("= %d, %v", a.status, b.purged)
-	}
-	if _, hit := b.visit("/pages/about"); hit {
-		t.Error("the response is still there")
-	}
-}
-
-// A site without caches says so.
-func TestWithoutCaches(t *testing.T) {
-	h := handler(t, ops.Config{})
-	d := look(t, h, "/_cache")
-	if !strings.Contains(d.id("off"), "-cache=false") {
-		t.Errorf("the page says %q", d.id("off"))
-	}
-	if a := get(t, h, "/metrics"); !strings.Contains(a.body, "site_database_queries_total 4321\n") || strings.Contains(a.body, "\ncache_") {
-		t.Errorf("the metrics are:\n%s", a.body)
 	}
 }
 

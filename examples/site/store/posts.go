@@ -67,7 +67,7 @@ func (s *Store) AllPosts(ctx context.Context, status content.Status, w content.W
 
 // window returns a part of the posts that match a condition, and their total at the same moment.
 func (s *Store) window(ctx context.Context, w content.Window, where, order string, args ...any) (l content.List, err error) {
-	err = s.in(ctx, s.readers, s.snapshot, func(c conn) error {
+	err = s.in(ctx, s.readers, func(c conn) error {
 		matching := ` FROM shown p WHERE ` + where
 		if l.Total, err = one[int](ctx, c, `SELECT count(*)`+matching, args...); err != nil {
 			return err

@@ -3,12 +3,9 @@ package store_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
-	"github.com/twofold-go/twofold/internal/dbtest"
 )
 
 var day = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
@@ -36,58 +32,11 @@ func post(slug string, status content.Status, at time.Time, tags ...content.Tag)
 	}}
 }
 
-// database creates an empty database and returns the argument of Open.
-type database func(t *testing.T) string
+// path returns the path of a new file, with characters that have a meaning in a URL.
+func path(t *testing.T) string { return filepath.Join(t.TempDir(), "a b?c#d%20.db") }
 
-// behaviours are the tests for both kinds of databases.
-var behaviours = map[string]func(t *testing.T, fresh database){
-	"OpenKeepsWhatIsThere":             testOpenKeepsWhatIsThere,
-	"RoundTrip":                        testRoundTrip,
-	"PublicReadsSeePublishedPostsOnly": testPublicReadsSeePublishedPostsOnly,
-	"ListsAndCountsAgree":              testListsAndCountsAgree,
-	"FailedWriteLeavesNothing":         testFailedWriteLeavesNothing,
-	"WhatIsNotThere":                   testWhatIsNotThere,
-	"ReadersBesideAWriter":             testReadersBesideAWriter,
-	"QueriesAreCounted":                testQueriesAreCounted,
-	"TextsThatNobodyHas":               testTextsThatNobodyHas,
-	"WritesAreInOrder":                 testWritesAreInOrder,
-}
-
-func TestSQLite(t *testing.T) {
-	for name, test := range behaviours {
-		t.Run(name, func(t *testing.T) {
-			test(t, func(t *testing.T) string {
-				t.Helper()
-				return filepath.Join(t.TempDir(), "a b?c#d%20.db") // characters with a meaning in a URL
-			})
-		})
-	}
-	if _, err := store.Open(t.Context(), t.TempDir()); err == nil {
-		t.Error("a folder was opened as a database")
-	}
-}
-
-func TestPostgres(t *testing.T) {
-	server := dbtest.Postgres(t)
-	for name, test := range behaviours {
-		t.Run(name, func(t *testing.T) {
-			test(t, func(t *testing.T) string {
-				t.Helper()
-				name, _ := server.Database(t)
-				return server.DSN(name)
-			})
-		})
-	}
-	const password = "tell-nobody"
-	for _, url := range []string{"postgres://u:" + password + "@127.0.0.1:1/none", "postgres://u:" + password + "@:x/"} {
-		if _, err := store.Open(t.Context(), url); err == nil || strings.Contains(err.Error(), password) {
-			t.Errorf("Open = %v, want an error without the password", err)
-		}
-	}
-}
-
-func testOpenKeepsWhatIsThere(t *testing.T, fresh database) {
-	db := fresh(t)
+func TestOpenKeepsWhatIsThere(t *testing.T) {
+	db := path(t)
 	for i := range 2 {
 		s, err := store.Open(t.Context(), db)
 		if err != nil {
@@ -106,8 +55,8 @@ func testOpenKeepsWhatIsThere(t *testing.T, fresh database) {
 	}
 }
 
-func testRoundTrip(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
+func TestRoundTrip(t *testing.T) {
+	s := sitetest.Open(t, path(t))
 	tag := content.Tag{Slug: "x", Name: "X & Y"}
 	want := post("one", content.Published, day.Add(123*time.Millisecond), tag)
 	key := content.APIKey{Prefix: "p", Label: "L", Hash: content.HashSecret("s"), Scopes: []content.Scope{}, CreatedAt: day}
@@ -134,8 +83,8 @@ func testRoundTrip(t *testing.T, fresh database) {
 	}
 }
 
-func testPublicReadsSeePublishedPostsOnly(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
+func TestPublicReadsSeePublishedPostsOnly(t *testing.T) {
+	s := sitetest.Open(t, path(t))
 	tag := content.Tag{Slug: "x", Name: "X"}
 	var ids []int64
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
@@ -177,8 +126,8 @@ func testPublicReadsSeePublishedPostsOnly(t *testing.T, fresh database) {
 }
 
 // The counts equal the lengths of the lists, and the windows of a list cover it.
-func testListsAndCountsAgree(t *testing.T, fresh database) {
-	s := sitetest.Fill(t, fresh(t))
+func TestListsAndCountsAgree(t *testing.T) {
+	s := sitetest.Fill(t, path(t))
 	for _, lang := range content.Langs {
 		wantList(t, s, content.Filter{Lang: lang}, -1)
 		tags, err := s.TagCounts(t.Context(), lang)
@@ -230,8 +179,8 @@ func wantList(t *testing.T, s *store.Store, f content.Filter, want int) {
 	}
 }
 
-func testFailedWriteLeavesNothing(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	s := sitetest.Open(t, path(t))
 	failure := errors.New("no")
 	if err := s.Write(t.Context(), func(tx *store.Tx) error {
 		return errors.Join(tx.SaveTag(t.Context(), 0, content.Tag{Slug: "x", Name: "X"}), failure)
@@ -243,8 +192,8 @@ func testFailedWriteLeavesNothing(t *testing.T, fresh database) {
 	}
 }
 
-func testWhatIsNotThere(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
+func TestWhatIsNotThere(t *testing.T) {
+	s := sitetest.Open(t, path(t))
 	for name, call := range map[string]func(ctx context.Context, tx *store.Tx) error{
 		"SavePost": func(ctx context.Context, tx *store.Tx) error {
 			p := post("x", content.Draft, time.Time{})
@@ -270,34 +219,8 @@ func testWhatIsNotThere(t *testing.T, fresh database) {
 	}
 }
 
-// Readers continue during a write, and see all of it or nothing.
-func testReadersBesideAWriter(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	const tags, readers = 20, 4
-	var wg sync.WaitGroup
-	for range readers {
-		wg.Go(func() {
-			for n := 0; n < tags; {
-				all, err := s.Tags(t.Context())
-				if err != nil || len(all)%2 != 0 || len(all) < n {
-					t.Errorf("%d tags after %d, %v", len(all), n, err)
-					return
-				}
-				n = len(all)
-			}
-		})
-	}
-	for i := range tags / 2 {
-		write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			name := string(rune('a' + i))
-			return errors.Join(tx.SaveTag(ctx, 0, content.Tag{Slug: name, Name: name}), tx.SaveTag(ctx, 0, content.Tag{Slug: name + name, Name: name}))
-		})
-	}
-	wg.Wait()
-}
-
-func testQueriesAreCounted(t *testing.T, fresh database) {
-	s := sitetest.Fill(t, fresh(t))
+func TestQueriesAreCounted(t *testing.T) {
+	s := sitetest.Fill(t, path(t))
 	for _, tt := range []struct {
 		name string
 		want int64
@@ -318,67 +241,5 @@ func testQueriesAreCounted(t *testing.T, fresh database) {
 		if got := s.Queries() - before; got != tt.want {
 			t.Errorf("%s: %d queries, want %d", tt.name, got, tt.want)
 		}
-	}
-}
-
-// A text that PostgreSQL refuses is not found, without an error.
-func testTextsThatNobodyHas(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	for _, text := range []string{"a\x00b", "\xff"} {
-		if _, err := s.PostBySlug(t.Context(), text); !errors.Is(err, content.ErrNotFound) {
-			t.Errorf("PostBySlug(%q) = %v", text, err)
-		}
-		if l, err := s.ListPosts(t.Context(), content.Filter{Lang: content.English, Tag: text}, content.Window{Number: 1, Size: 9}); err != nil || l.Total > 0 {
-			t.Errorf("ListPosts with tag %q = %v, %v", text, l, err)
-		}
-	}
-}
-
-// A write sees all earlier writes, and no uncommitted one.
-func testWritesAreInOrder(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	seen := make([]int, 20) // the number of tags that each write finds
-	var wg sync.WaitGroup
-	for i := range seen {
-		wg.Go(func() {
-			err := s.Write(t.Context(), func(tx *store.Tx) error {
-				all, err := tx.Tags(t.Context())
-				seen[i] = len(all)
-				slug := strconv.Itoa(i)
-				return errors.Join(err, tx.SaveTag(t.Context(), 0, content.Tag{Slug: slug, Name: slug}))
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	slices.Sort(seen)
-	for i, n := range seen {
-		if i != n {
-			t.Fatalf("the writes have seen %v tags", seen)
-		}
-	}
-}
-
-// What looks like a URL or a connection string is no file. No error shows a password.
-func TestMistypedDatabases(t *testing.T) {
-	const password = "tell-nobody"
-	t.Chdir(t.TempDir())
-	for _, db := range []string{
-		"postgress://u:" + password + "@127.0.0.1/blog", "mysql://u:" + password + "@h/blog", "postgres:/u:" + password + "@h/blog",
-		"Postgres://u:" + password + "@127.0.0.1:1/blog", "postgres//u:" + password + "@h/blog", "host=h user=u password=" + password, "file:" + password + ".db",
-		"postgres://u:1/" + password + "@127.0.0.1:1/blog", "postgres://u:" + password + "/x@h/blog", "postgres://u:" + password + "?x@h/blog", "postgres://u:%zz" + password + "@h/blog",
-		"//u:" + password + "@h/blog", "u:" + password + "@h/blog",
-	} {
-		s, err := store.Open(t.Context(), db)
-		if err == nil {
-			t.Errorf("%s was opened: %v", db, s.Close())
-		} else if strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "postgres://") {
-			t.Errorf("%s: %v; want an error with the remedy and without the password", db, err)
-		}
-	}
-	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
-		t.Errorf("the folder has %v, %v", files, err)
 	}
 }
