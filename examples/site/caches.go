@@ -195,16 +195,11 @@ func (c *caches) Close(ctx context.Context) error {
 // parameters returns the query parameters that matter at a path. The others are dropped, because
 // they would multiply the entries.
 func parameters(at string) []string {
-	switch at {
-	case "/api/v1/posts":
-		return []string{"lang", "month", "page", "tag"}
-	case "/api/v1/tags", "/api/v1/months":
-		return []string{"lang"}
+	if at == "/api/v1/posts" {
+		return []string{"month", "page", "tag"}
 	}
-	for _, lang := range content.Langs {
-		if at == lang.Path("/") || strings.HasPrefix(at, lang.Path("/tags/")) || strings.HasPrefix(at, lang.Path("/months/")) {
-			return []string{"page"}
-		}
+	if at == "/" || strings.HasPrefix(at, "/tags/") || strings.HasPrefix(at, "/months/") {
+		return []string{"page"}
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ const (
 	miss = ";fwd=uri-miss;stored"
 
 	missedPost = "/posts/the-cost-of-a-miss"
-	demoPost   = `{"slug": "a-demo", "title": "Demo one", "summary": "S", "body": "It *works*.", "lang": "en", "status": "published", "tags": ["go"]}`
+	demoPost   = `{"slug": "a-demo", "title": "Demo one", "summary": "S", "body": "It *works*.", "status": "published", "tags": ["go"]}`
 
 	serves    = "httpcache.Handler: from memory"
 	renders   = "httpcache.Handler: renders; cache.Depend records what the page depends on"

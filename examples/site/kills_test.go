@@ -42,7 +42,7 @@ func TestKills(t *testing.T) {
 	svc := service.New(s, service.Config{})
 	for i := range kills {
 		in := service.PostInput{
-			Slug: fmt.Sprint("due-", i), Title: "T", Body: "B", Lang: "en", Status: "scheduled",
+			Slug: fmt.Sprint("due-", i), Title: "T", Body: "B", Status: "scheduled",
 			PublishedAt: time.Now().Add(time.Second + time.Duration(i)*200*time.Millisecond),
 		}
 		if _, err := svc.SavePost(t.Context(), 0, in); err != nil {

@@ -84,11 +84,11 @@ func (v *visitor) raw(call, body string) *httptest.ResponseRecorder {
 }
 
 // public are pages of each kind. The first post of the seed has the id 1, the slug
-// the-cost-of-a-miss and the tag caching. A new one gets the id 72.
+// the-cost-of-a-miss and the tag caching. A new one gets the id 57.
 var public = []string{
-	"/", "/?page=2", "/?page=6", "/zh/", "/posts/the-cost-of-a-miss", "/posts/moved", "/posts/new", "/posts/feet-first", "/p/1", "/p/72",
-	"/pages/about", "/pages/who", "/tags/caching", "/tags/caches", "/tags/soil", "/zh/tags/caching", "/months/2024-05", "/months/2026-11",
-	"/rss.xml", "/zh/rss.xml", "/sitemap.xml", "/robots.txt", "/api/v1/posts", "/api/v1/posts/the-cost-of-a-miss", "/api/v1/posts/new",
+	"/", "/?page=2", "/?page=6", "/posts/the-cost-of-a-miss", "/posts/moved", "/posts/new", "/posts/feet-first", "/p/1", "/p/57",
+	"/pages/about", "/pages/who", "/tags/caching", "/tags/caches", "/tags/soil", "/months/2024-05", "/months/2026-11",
+	"/rss.xml", "/sitemap.xml", "/robots.txt", "/api/v1/posts", "/api/v1/posts/the-cost-of-a-miss", "/api/v1/posts/new",
 	"/api/v1/pages/about", "/api/v1/tags", "/api/v1/months",
 }
 

@@ -42,7 +42,7 @@ The admin key is {{if .Given}}that of -admin-key{{else}}{{.AdminKey}}{{end}}
 
 A hit, a write, and the fresh page:
   curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
-  curl -H 'Authorization: Bearer {{if .Given}}ADMIN-KEY{{else}}{{.AdminKey}}{{end}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published"}' {{.URL}}/admin/api/posts
+  curl -H 'Authorization: Bearer {{if .Given}}ADMIN-KEY{{else}}{{.AdminKey}}{{end}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "status": "published"}' {{.URL}}/admin/api/posts
   curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
 
 Ctrl+C stops the site.

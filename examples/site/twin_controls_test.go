@@ -43,12 +43,12 @@ var controls = map[string]control{
 			return err
 		})
 	}},
-	"posts:en is dropped": {drop: "posts:en"},
+	"posts:en is dropped": {drop: "posts"},
 }
 
 // entities are the other kinds of entities that events name.
 var entities = []string{
-	"feed:en", "tags:en", "months:zh", "post:", "slug:", "page:", "page-slug:", "key:", "settings", "navigation", "sitemap",
+	"feed", "tags", "months", "post:", "slug:", "page:", "page-slug:", "key:", "settings", "navigation", "sitemap",
 }
 
 func (w *twins) visit() {

@@ -161,19 +161,19 @@ func furnish(ctx context.Context, s *store.Store) (key string, err error) {
 	svc := service.New(s, service.Config{Now: sitetest.Now})
 	errs := []error{
 		svc.UpdateSettings(ctx, twinSettings(hosts[0], 2)),
-		svc.UpdateNavigation(ctx, []content.NavItem{{Lang: content.English, Label: "Home", URL: "/"}}),
+		svc.UpdateNavigation(ctx, []content.NavItem{{Label: "Home", URL: "/"}}),
 	}
 	for _, slug := range pools["tag"][:3] {
 		errs = append(errs, svc.CreateTag(ctx, content.Tag{Slug: slug, Name: strings.ToUpper(slug)}))
 	}
-	for i, slug := range pools["post"][:3] {
+	for _, slug := range pools["post"][:3] {
 		_, err := svc.SavePost(ctx, 0, service.PostInput{
-			Slug: slug, Title: "Title", Body: "*b*", Lang: content.Langs[i/2], Status: content.Published, Tags: []string{"go"},
+			Slug: slug, Title: "Title", Body: "*b*", Status: content.Published, Tags: []string{"go"},
 		})
 		errs = append(errs, err)
 	}
-	for i, slug := range pools["page"][:2] {
-		_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: "Page", Body: "b", Lang: content.Langs[i]})
+	for _, slug := range pools["page"][:2] {
+		_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: "Page", Body: "b"})
 		errs = append(errs, err)
 	}
 	_, key, err = svc.CreateAPIKey(ctx, service.KeyInput{Label: "L", Scopes: content.Scopes})
@@ -183,7 +183,7 @@ func furnish(ctx context.Context, s *store.Store) (key string, err error) {
 func twinSettings(host string, perPage int) content.Settings {
 	return content.Settings{
 		BaseURL: "http://" + host, Author: "A", PostsPerPage: perPage, FeedItems: 3,
-		Texts: map[content.Lang]content.Text{content.English: {Title: "T"}, content.Chinese: {Title: "题"}},
+		Title: "T",
 	}
 }
 

@@ -29,13 +29,10 @@ func texts(scopes []invalidate.Scope) (all []string) {
 	return all
 }
 
-func place(lang content.Lang, slug string) events.Place { return events.Place{Lang: lang, Slug: slug} }
-
 // The matrix: what each event invalidates and warms up.
 func TestMatrix(t *testing.T) {
-	a, b := place("en", "a"), place("zh", "b")
-	lists := []events.Set{events.PostsIndex, events.Feed, events.Sitemap}
-	front := []string{"/", "/rss.xml", "/sitemap.xml", "/zh/", "/zh/rss.xml"}
+	lists := []content.Entity{content.PostsEntity, content.FeedEntity, content.SitemapEntity}
+	front := []string{"/", "/rss.xml", "/sitemap.xml"}
 	for _, tt := range []struct {
 		event         events.Event
 		objects, warm []string
@@ -44,23 +41,23 @@ func TestMatrix(t *testing.T) {
 		{event: events.Event{Kind: events.SiteSettingsUpdated}, objects: []string{"settings"}, warm: front},
 		{event: events.Event{Kind: events.NavigationUpdated}, objects: []string{"navigation"}, warm: front},
 		{
-			event:   events.Event{Kind: events.PostUpserted, ID: 1, Place: a, Sets: lists},
-			objects: []string{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, warm: []string{"/", "/posts/a", "/rss.xml", "/sitemap.xml"},
+			event:   events.Event{Kind: events.PostUpserted, ID: 1, Slug: "a", Sets: lists},
+			objects: []string{"feed", "post:1", "posts", "sitemap", "slug:a"}, warm: []string{"/", "/posts/a", "/rss.xml", "/sitemap.xml"},
 		},
 		{
-			event:   events.Event{Kind: events.PostUpserted, ID: 1, Place: b, Before: a, Sets: []events.Set{events.PostAggTags, events.PostAggMonths}},
-			objects: []string{"months:en", "months:zh", "post:1", "slug:a", "slug:b", "tags:en", "tags:zh"}, warm: []string{"/", "/zh/", "/zh/posts/b"},
+			event:   events.Event{Kind: events.PostUpserted, ID: 1, Slug: "b", Before: "a", Sets: []content.Entity{content.TagsEntity, content.MonthsEntity}},
+			objects: []string{"months", "post:1", "slug:a", "slug:b", "tags"}, warm: []string{"/", "/posts/b"},
 		},
 		{
-			event:   events.Event{Kind: events.PostDeleted, ID: 1, Place: a, Before: a, Sets: lists},
-			objects: []string{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, warm: []string{"/", "/rss.xml", "/sitemap.xml"},
+			event:   events.Event{Kind: events.PostDeleted, ID: 1, Slug: "a", Before: "a", Sets: lists},
+			objects: []string{"feed", "post:1", "posts", "sitemap", "slug:a"}, warm: []string{"/", "/rss.xml", "/sitemap.xml"},
 		},
 		{
-			event:   events.Event{Kind: events.PageUpserted, ID: 2, Place: a, Before: b, Sets: []events.Set{events.Sitemap}},
+			event:   events.Event{Kind: events.PageUpserted, ID: 2, Slug: "a", Before: "b", Sets: []content.Entity{content.SitemapEntity}},
 			objects: []string{"page-slug:a", "page-slug:b", "page:2", "sitemap"}, warm: []string{"/pages/a", "/sitemap.xml"},
 		},
 		{
-			event:   events.Event{Kind: events.PageDeleted, ID: 2, Place: a, Sets: []events.Set{events.Sitemap}},
+			event:   events.Event{Kind: events.PageDeleted, ID: 2, Slug: "a", Sets: []content.Entity{content.SitemapEntity}},
 			objects: []string{"page-slug:a", "page:2", "sitemap"}, warm: []string{"/sitemap.xml"},
 		},
 		{event: events.Event{Kind: events.APIKeyUpserted, Prefix: "p"}, objects: []string{"key:p"}, objectsAlone: true},
@@ -83,15 +80,15 @@ func TestMatrix(t *testing.T) {
 // warms up nothing, even if it comes out of order.
 func TestPlanOfOneEntity(t *testing.T) {
 	moved := []events.Event{
-		{Kind: events.PostUpserted, Epoch: 7, ID: 1, Place: place("en", "c"), Before: place("en", "b")},
-		{Kind: events.PostUpserted, Epoch: 6, ID: 1, Place: place("en", "b"), Before: place("en", "a")},
+		{Kind: events.PostUpserted, Epoch: 7, ID: 1, Slug: "c", Before: "b"},
+		{Kind: events.PostUpserted, Epoch: 6, ID: 1, Slug: "b", Before: "a"},
 	}
 	p := events.MakePlan(moved)
 	if d := cmp.Diff([]string{"post:1", "slug:a", "slug:b", "slug:c"}, texts(p.Objects)); d != "" || !slices.Equal(p.Warm, []string{"/posts/c"}) {
 		t.Errorf("%v; (-want +got):\n%s", p.Warm, d)
 	}
 	for _, epoch := range []int64{7, 8} {
-		all := append([]events.Event{{Kind: events.PostDeleted, Epoch: epoch, ID: 1, Place: place("en", "c")}}, moved...)
+		all := append([]events.Event{{Kind: events.PostDeleted, Epoch: epoch, ID: 1, Slug: "c"}}, moved...)
 		if p := events.MakePlan(all); len(p.Warm) > 0 || len(p.Objects) != 4 {
 			t.Errorf("deleted at epoch %d: %v, %v", epoch, texts(p.Objects), p.Warm)
 		}
@@ -102,17 +99,15 @@ func TestPlanOfOneEntity(t *testing.T) {
 }
 
 var anyEvent = rapid.Custom(func(t *rapid.T) events.Event {
-	at := func(name string) events.Place {
-		return place(rapid.SampledFrom(content.Langs).Draw(t, name), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, name))
-	}
+	at := func(name string) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, name) }
 	e := events.Event{
 		Kind: rapid.SampledFrom([]events.Kind{
 			events.SiteSettingsUpdated, events.NavigationUpdated, events.PostUpserted, events.PostDeleted, events.PageUpserted, events.PageDeleted,
 			events.APIKeyUpserted, events.APIKeyRevoked, events.WarmupOnStartup, events.QueueOverflowed,
 		}).Draw(t, "kind"),
-		Epoch: rapid.Int64Range(0, 4).Draw(t, "epoch"), ID: rapid.Int64Range(1, 3).Draw(t, "id"), Place: at("place"),
+		Epoch: rapid.Int64Range(0, 4).Draw(t, "epoch"), ID: rapid.Int64Range(1, 3).Draw(t, "id"), Slug: at("slug"),
 		Prefix: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "prefix"),
-		Sets:   rapid.SliceOfDistinct(rapid.SampledFrom([]events.Set{events.PostsIndex, events.PostAggTags, events.PostAggMonths, events.Feed, events.Sitemap}), rapid.ID).Draw(t, "sets"),
+		Sets:   rapid.SliceOfDistinct(rapid.SampledFrom([]content.Entity{content.PostsEntity, content.TagsEntity, content.MonthsEntity, content.FeedEntity, content.SitemapEntity}), rapid.ID).Draw(t, "sets"),
 	}
 	if rapid.Bool().Draw(t, "moved") {
 		e.Before = at("before")
@@ -177,10 +172,10 @@ func TestOrderAndRepetition(t *testing.T) {
 
 // What another process invalidates explains itself by the names in its log.
 func TestHeard(t *testing.T) {
-	post := content.Summary{ID: 1, Slug: "a", Lang: "zh", Status: content.Published}
+	post := content.Summary{ID: 1, Slug: "a", Status: content.Published}
 	moved := post
 	moved.Slug = "b"
-	page := content.Page{ID: 2, Slug: "about", Lang: "en"}
+	page := content.Page{ID: 2, Slug: "about"}
 	read := content.Reader{
 		PostByID: func(_ context.Context, id int64) (content.Post, error) {
 			if id != 1 {
@@ -194,11 +189,11 @@ func TestHeard(t *testing.T) {
 		scopes []invalidate.Scope
 		warm   []string
 	}{
-		{events.MakePlan(events.Post(content.Summary{}, post)).Objects, []string{"/sitemap.xml", "/zh/", "/zh/posts/b", "/zh/rss.xml"}},
-		{events.MakePlan(events.Post(post, moved)).Objects, []string{"/sitemap.xml", "/zh/", "/zh/posts/b", "/zh/rss.xml"}},
+		{events.MakePlan(events.Post(content.Summary{}, post)).Objects, []string{"/", "/posts/b", "/rss.xml", "/sitemap.xml"}},
+		{events.MakePlan(events.Post(post, moved)).Objects, []string{"/", "/posts/b", "/rss.xml", "/sitemap.xml"}},
 		{events.MakePlan(events.Page(page, page)).Objects, []string{"/pages/about", "/sitemap.xml"}},
 		{[]invalidate.Scope{content.PostEntity(3).Scope(), content.SlugEntity("gone").Scope()}, nil},
-		{[]invalidate.Scope{content.NavigationEntity.Scope()}, []string{"/", "/rss.xml", "/sitemap.xml", "/zh/", "/zh/rss.xml"}},
+		{[]invalidate.Scope{content.NavigationEntity.Scope()}, []string{"/", "/rss.xml", "/sitemap.xml"}},
 		{[]invalidate.Scope{invalidate.All()}, []string{events.Front}},
 		{[]invalidate.Scope{content.KeyEntity("p").Scope()}, nil},
 		{nil, nil},
@@ -303,7 +298,7 @@ func (s *stage) counts(t *testing.T, want map[string]float64) {
 
 func posts(epoch int64, ids ...int64) (all []events.Event) {
 	for _, id := range ids {
-		all = append(all, events.Event{Kind: events.PostUpserted, Epoch: epoch, ID: id, Place: place("en", fmt.Sprint(id))})
+		all = append(all, events.Event{Kind: events.PostUpserted, Epoch: epoch, ID: id, Slug: fmt.Sprint(id)})
 	}
 	return all
 }

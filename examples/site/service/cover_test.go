@@ -86,11 +86,11 @@ func (w *writer) answers() map[string]answer {
 	for _, id := range w.ids() {
 		ask(fmt.Sprint("PostByID ", id), func(ctx context.Context) (any, error) { return r.PostByID(ctx, id) })
 	}
-	for _, l := range content.Langs {
-		ask("TagCounts "+string(l), func(ctx context.Context) (any, error) { return r.TagCounts(ctx, l) })
-		ask("MonthCounts "+string(l), func(ctx context.Context) (any, error) { return r.MonthCounts(ctx, l) })
-		ask("FeedItems "+string(l), func(ctx context.Context) (any, error) { return r.FeedItems(ctx, l, 3) })
-		for _, f := range []content.Filter{{Lang: l}, {Lang: l, Tag: "go"}, {Lang: l, Month: "2026-03"}} {
+	ask("TagCounts", func(ctx context.Context) (any, error) { return r.TagCounts(ctx) })
+	ask("MonthCounts", func(ctx context.Context) (any, error) { return r.MonthCounts(ctx) })
+	ask("FeedItems", func(ctx context.Context) (any, error) { return r.FeedItems(ctx, 3) })
+	{
+		for _, f := range []content.Filter{{}, {Tag: "go"}, {Month: "2026-03"}} {
 			ask(fmt.Sprint("ListPosts ", f), func(ctx context.Context) (any, error) { return r.ListPosts(ctx, f, content.Window{Number: 1, Size: 2}) })
 		}
 	}
@@ -168,7 +168,7 @@ func (w *writer) write() string {
 	ctx, id := w.d.t.Context(), pick(w, w.ids()...)
 	w.d.pass(time.Duration(w.IntN(400)) * time.Hour)
 	tag := content.Tag{Slug: pick(w, "go", "tea", "web"), Name: pick(w, "X", "Y")}
-	page := service.PageInput{Slug: pick(w, slugs...), Title: pick(w, "T", "U"), Body: "b", Lang: pick(w, content.Langs...)}
+	page := service.PageInput{Slug: pick(w, slugs...), Title: pick(w, "T", "U"), Body: "b"}
 	key := service.KeyInput{Label: pick(w, "L", "M"), Scopes: pick(w, nil, content.Scopes)}
 	post, name := w.post(), pick(w, writes...)
 	var err error
@@ -196,7 +196,7 @@ func (w *writer) write() string {
 	case "delete tag":
 		err = w.d.DeleteTag(ctx, tag.Slug)
 	case "navigation":
-		err = w.d.UpdateNavigation(ctx, []content.NavItem{{Lang: "en", Label: pick(w, "L", "M"), URL: "/"}})
+		err = w.d.UpdateNavigation(ctx, []content.NavItem{{Label: pick(w, "L", "M"), URL: "/"}})
 	case "settings":
 		s := settings()
 		s.PostsPerPage += w.IntN(2)
@@ -224,8 +224,8 @@ var writes = []string{
 func (w *writer) post() service.PostInput {
 	in := service.PostInput{
 		Slug: pick(w, slugs...), Title: pick(w, "T", "U"), Summary: pick(w, "S", ""), Body: pick(w, "b", "c"),
-		Lang: pick(w, content.Langs...), Status: pick(w, content.Draft, content.Scheduled, content.Published, content.Published),
-		Tags: pick(w, nil, []string{"go"}, []string{"go", "tea"}, []string{"web"}),
+		Status: pick(w, content.Draft, content.Scheduled, content.Published, content.Published),
+		Tags:   pick(w, nil, []string{"go"}, []string{"go", "tea"}, []string{"web"}),
 	}
 	switch in.Status {
 	case content.Scheduled:

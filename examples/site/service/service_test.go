@@ -37,7 +37,6 @@ func TestInvalidPosts(t *testing.T) {
 		{"body", func(in *in) { in.Body = "a\uFFFFb" }},
 		{"body", func(in *in) { in.Body = "" }},
 		{"body", func(in *in) { in.Body = strings.Repeat("a", 1<<20) }},
-		{"lang", func(in *in) { in.Lang = "de" }},
 		{"tags", func(in *in) { in.Tags = []string{"nope"} }},
 		{"tags", func(in *in) { in.Tags = slices.Repeat([]string{"go"}, 11) }},
 		{"status", func(in *in) { in.Status = "" }},
@@ -67,11 +66,11 @@ func wantInvalid(t *testing.T, err error, field string) {
 func TestInvalidOthers(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	page := func(slug, title string) error {
-		_, err := d.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: title, Body: "b", Lang: "en"})
+		_, err := d.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: title, Body: "b"})
 		return err
 	}
 	nav := func(url string) error {
-		return d.UpdateNavigation(ctx, []content.NavItem{{Lang: "en", Label: "L", URL: url}})
+		return d.UpdateNavigation(ctx, []content.NavItem{{Label: "L", URL: url}})
 	}
 	set := func(change func(s *content.Settings)) error {
 		s := settings()
@@ -98,21 +97,20 @@ func TestInvalidOthers(t *testing.T) {
 		{"items[0].url", nav("pages/about")},
 		{"items[0].url", nav("/pages/\uFFFE")},
 		{"items[0].url", nav("https:///x")},
-		{"items", d.UpdateNavigation(ctx, slices.Repeat([]content.NavItem{{Lang: "en", Label: "L", URL: "/"}}, 51))},
+		{"items", d.UpdateNavigation(ctx, slices.Repeat([]content.NavItem{{Label: "L", URL: "/"}}, 51))},
 		{"base_url", set(func(s *content.Settings) { s.BaseURL = "https://blog.example/" })},
 		{"base_url", set(func(s *content.Settings) { s.BaseURL = "https://user@blog.example" })},
 		{"base_url", set(func(s *content.Settings) { s.BaseURL = "ftp://blog.example" })},
 		{"author", set(func(s *content.Settings) { s.Author = "" })},
 		{"posts_per_page", set(func(s *content.Settings) { s.PostsPerPage = 0 })},
 		{"feed_items", set(func(s *content.Settings) { s.FeedItems = 101 })},
-		{"texts", set(func(s *content.Settings) { s.Texts["de"] = content.Text{Title: "x"} })},
-		{"texts.zh.title", set(func(s *content.Settings) { s.Texts["zh"] = content.Text{} })},
+		{"title", set(func(s *content.Settings) { s.Title = "" })},
 		{"label", key(service.KeyInput{})},
 		{"scopes", key(service.KeyInput{Label: "L", Scopes: []content.Scope{"admin"}})},
 	} {
 		wantInvalid(t, tt.err, tt.field)
 	}
-	for _, url := range []string{"/", "/zh/", "https://other.example/x?y#z", "http://a.example"} {
+	for _, url := range []string{"/", "https://other.example/x?y#z", "http://a.example"} {
 		if err := nav(url); err != nil {
 			t.Errorf("navigation to %s: %v", url, err)
 		}

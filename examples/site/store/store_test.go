@@ -28,7 +28,7 @@ func write(t *testing.T, s *store.Store, fn func(ctx context.Context, tx *store.
 
 func post(slug string, status content.Status, at time.Time, tags ...content.Tag) content.Post {
 	return content.Post{Body: "Body of " + slug, Summary: content.Summary{
-		Slug: slug, Title: slug, Lang: content.English, Status: status, PublishedAt: at, UpdatedAt: day, Tags: tags,
+		Slug: slug, Title: slug, Status: status, PublishedAt: at, UpdatedAt: day, Tags: tags,
 	}}
 }
 
@@ -108,14 +108,14 @@ func TestPublicReadsSeePublishedPostsOnly(t *testing.T) {
 			t.Errorf("AnyPost(%s) = %q, %v", slug, p.Slug, err)
 		}
 	}
-	for _, f := range []content.Filter{{Lang: content.English}, {Lang: content.English, Tag: "x"}} {
+	for _, f := range []content.Filter{{}, {Tag: "x"}} {
 		if l, err := s.ListPosts(t.Context(), f, content.Window{Number: 1, Size: 10}); err != nil || l.Total != 0 || len(l.Posts) != 0 {
 			t.Errorf("ListPosts(%v) = %v, %v", f, l, err)
 		}
 	}
-	tags, err := s.TagCounts(t.Context(), content.English)
-	months, err2 := s.MonthCounts(t.Context(), content.English)
-	feed, err3 := s.FeedItems(t.Context(), content.English, 10)
+	tags, err := s.TagCounts(t.Context())
+	months, err2 := s.MonthCounts(t.Context())
+	feed, err3 := s.FeedItems(t.Context(), 10)
 	entries, err4 := s.Sitemap(t.Context())
 	if err := errors.Join(err, err2, err3, err4); err != nil || len(tags)+len(months)+len(feed)+len(entries) != 0 {
 		t.Errorf("tags %v, months %v, feed %v, sitemap %v, %v", tags, months, feed, entries, err)
@@ -128,22 +128,20 @@ func TestPublicReadsSeePublishedPostsOnly(t *testing.T) {
 // The counts equal the lengths of the lists, and the windows of a list cover it.
 func TestListsAndCountsAgree(t *testing.T) {
 	s := sitetest.Fill(t, path(t))
-	for _, lang := range content.Langs {
-		wantList(t, s, content.Filter{Lang: lang}, -1)
-		tags, err := s.TagCounts(t.Context(), lang)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range tags {
-			wantList(t, s, content.Filter{Lang: lang, Tag: c.Slug}, c.Posts)
-		}
-		months, err := s.MonthCounts(t.Context(), lang)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range months {
-			wantList(t, s, content.Filter{Lang: lang, Month: c.Month}, c.Posts)
-		}
+	wantList(t, s, content.Filter{}, -1)
+	tags, err := s.TagCounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range tags {
+		wantList(t, s, content.Filter{Tag: c.Slug}, c.Posts)
+	}
+	months, err := s.MonthCounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range months {
+		wantList(t, s, content.Filter{Month: c.Month}, c.Posts)
 	}
 }
 
@@ -173,8 +171,8 @@ func wantList(t *testing.T, s *store.Store, f content.Filter, want int) {
 	}
 	for _, p := range all {
 		in := f.Month == "" || content.Month(p.PublishedAt) == f.Month
-		if p.Lang != f.Lang || !in || f.Tag != "" && !slices.ContainsFunc(p.Tags, func(t content.Tag) bool { return t.Slug == f.Tag }) {
-			t.Errorf("%v: %s is of %s, %v, %v", f, p.Slug, p.Lang, p.PublishedAt, p.Tags)
+		if !in || f.Tag != "" && !slices.ContainsFunc(p.Tags, func(t content.Tag) bool { return t.Slug == f.Tag }) {
+			t.Errorf("%v: %s is of %v, %v", f, p.Slug, p.PublishedAt, p.Tags)
 		}
 	}
 }
@@ -202,7 +200,7 @@ func TestWhatIsNotThere(t *testing.T) {
 			return err
 		},
 		"SavePage": func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.SavePage(ctx, content.Page{ID: 7, Lang: "en"})
+			_, err := tx.SavePage(ctx, content.Page{ID: 7})
 			return err
 		},
 		"SaveTag": func(ctx context.Context, tx *store.Tx) error { return tx.SaveTag(ctx, 7, content.Tag{}) },
@@ -230,7 +228,7 @@ func TestQueriesAreCounted(t *testing.T) {
 		{"Settings", 1, func() error { _, err := s.Settings(t.Context()); return err }},
 		{"Navigation", 1, func() error { _, err := s.Navigation(t.Context()); return err }},
 		{"ListPosts", 2, func() error {
-			_, err := s.ListPosts(t.Context(), content.Filter{Lang: content.English}, content.Window{Number: 1, Size: 10})
+			_, err := s.ListPosts(t.Context(), content.Filter{}, content.Window{Number: 1, Size: 10})
 			return err
 		}},
 	} {

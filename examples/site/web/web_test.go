@@ -21,7 +21,7 @@ func TestGolden(t *testing.T) {
 	h, _ := small(t)
 	for file, path := range map[string]string{
 		"home.html": "/", "home2.html": "/?page=2", "post.html": "/posts/first", "page.html": "/pages/about", "tag.html": "/tags/r-d",
-		"month.html": "/months/2026-03", "zh.html": "/zh/", "notfound.html": "/nope", "rss.xml": "/rss.xml",
+		"month.html": "/months/2026-03", "notfound.html": "/nope", "rss.xml": "/rss.xml",
 		"sitemap.xml": "/sitemap.xml", "robots.txt": "/robots.txt",
 	} {
 		golden(t, file, get(t, h, path).Body.String())
@@ -59,7 +59,7 @@ func TestEverythingIsThere(t *testing.T) {
 			queue = append(queue, strings.ReplaceAll(m[1], "&amp;", "&"))
 		}
 	}
-	if len(seen) < 150 {
+	if len(seen) < 100 {
 		t.Errorf("only %d pages were found", len(seen))
 	}
 }
@@ -67,11 +67,7 @@ func TestEverythingIsThere(t *testing.T) {
 // wantDocument checks that a page has each required element once.
 func wantDocument(t *testing.T, path, body string) {
 	t.Helper()
-	lang := `<html lang="en">`
-	if strings.HasPrefix(path, "/zh/") {
-		lang = `<html lang="zh">`
-	}
-	for _, part := range []string{"<!doctype html>", lang, "<title>", "<h1", "<main", "</html>", `rel="canonical"`} {
+	for _, part := range []string{"<!doctype html>", `<html lang="en">`, "<title>", "<h1", "<main", "</html>", `rel="canonical"`} {
 		if n := strings.Count(body, part); n != 1 {
 			t.Errorf("%s has %s %d times", path, part, n)
 		}
@@ -83,12 +79,12 @@ func wantDocument(t *testing.T, path, body string) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	h, svc := small(t)
-	p, err := svc.SavePost(t.Context(), 0, service.PostInput{Slug: "hidden", Title: "T", Body: "b", Lang: "en", Status: content.Draft})
+	p, err := svc.SavePost(t.Context(), 0, service.PostInput{Slug: "hidden", Title: "T", Body: "b", Status: content.Draft})
 	if err != nil || p.ID != 3 {
 		t.Fatal(p.ID, err)
 	}
 	for _, path := range []string{
-		"/nope", "/zh/nope", "/posts/", "/posts/nope", "/posts/hidden", "/p/3", "/p/99", "/p/x", "/pages/nope", "/tags/nope", "/zh/tags/r-d",
+		"/nope", "/posts/", "/posts/nope", "/posts/hidden", "/p/3", "/p/99", "/p/x", "/pages/nope", "/tags/nope",
 		"/months/2026-04", "/months/2026-13", "/months/march", "/?page=0", "/?page=3", "/?page=x", "/?page=02", "/?page=-1",
 		"/?page=99999999999999999999", "/tags/r-d?page=2", "/index.html",
 	} {
@@ -97,23 +93,12 @@ func TestWhatIsNotThere(t *testing.T) {
 			t.Errorf("GET %s = %d:\n%s", path, w.Code, w.Body)
 		}
 	}
-	if w := get(t, h, "/zh/nope"); !strings.Contains(w.Body.String(), "未找到") {
-		t.Errorf("the page for an absent URL is in English: %s", w.Body)
-	}
 }
 
 func TestRedirects(t *testing.T) {
 	h := handler(sitetest.Seeded(t))
-	zh := get(t, h, "/zh/posts/cha-01")
-	if zh.Code != http.StatusOK {
-		t.Fatal(zh.Code)
-	}
 	for path, want := range map[string]string{
 		"/p/1":                      "/posts/the-cost-of-a-miss",
-		"/zh/posts/feet-first":      "/posts/feet-first",
-		"/posts/cha-01":             "/zh/posts/cha-01",
-		"/zh/pages/about":           "/pages/about",
-		"/zh":                       "/zh/",
 		"/posts/../pages/about?a=b": "/pages/about?a=b",
 	} {
 		w := get(t, h, path)
@@ -125,7 +110,7 @@ func TestRedirects(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	h, _ := small(t)
-	for _, path := range []string{"/", "/posts/first", "/zh/nope"} {
+	for _, path := range []string{"/", "/posts/first", "/nope"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("x")))
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
@@ -144,7 +129,7 @@ func TestScriptsAreNeutralised(t *testing.T) {
 	h, svc := small(t)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	_, err := svc.SavePost(t.Context(), 2, service.PostInput{
-		Slug: "second", Title: evil, Summary: evil, Body: evil + "\n\n[x](javascript:alert(1)) ]]>" + evil, Lang: "en", Status: content.Published, Tags: []string{"r-d"},
+		Slug: "second", Title: evil, Summary: evil, Body: evil + "\n\n[x](javascript:alert(1)) ]]>" + evil, Status: content.Published, Tags: []string{"r-d"},
 	})
 	if err != nil {
 		t.Fatal(err)
