@@ -49,7 +49,7 @@ func TestKills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	flags := []string{"-db", db, "-schedule", "20ms", "-poll", "20ms", "-warm-max", "1"} // warm-ups take long under the race detector
+	flags := []string{"--db", db, "--schedule", "20ms", "--poll", "20ms"}
 	w := &killed{t: t, survivor: running(t, flags)}
 	for begun := time.Now(); w.kills < kills && (w.kills < kills/3 || time.Since(begun) < enoughTime); {
 		w.round(flags)
@@ -69,7 +69,7 @@ func TestKillsNotice(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "site.db")
 	s := sitetest.Fill(t, db)
 	raw := opened(t, db)
-	w := &killed{t: t, survivor: running(t, []string{"-db", db, "-schedule", "1h"})}
+	w := &killed{t: t, survivor: running(t, []string{"--db", db, "--schedule", "1h"})}
 	if !w.write(w.survivor) {
 		t.Fatal("the write was not acknowledged")
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
+// hit is in the Cache-Status of an answer from the cache.
+const hit = ";hit"
+
 // visitor visits a site, as the public and as its author.
 type visitor struct {
 	*site

@@ -115,7 +115,7 @@ func startTogether(t *testing.T, db string, flags ...[]string) (sites [2]*proces
 	for i := range sites {
 		wg.Go(func() {
 			var err error
-			if sites[i], err = launch(t.Context(), append([]string{"-db", db}, flags[i]...)...); err != nil {
+			if sites[i], err = launch(t.Context(), append([]string{"--db", db}, flags[i]...)...); err != nil {
 				t.Errorf("process %d: %v", i, err)
 			}
 		})
@@ -133,7 +133,7 @@ func startTogether(t *testing.T, db string, flags ...[]string) (sites [2]*proces
 // A process shows another one's write within the bound, even if the writer was killed. A
 // writer without caches also invalidates.
 func TestTwoProcesses(t *testing.T) {
-	for name, flags := range map[string][]string{"cached": {}, "uncached": {"-cache=false"}} {
+	for name, flags := range map[string][]string{"cached": {}, "uncached": {"--no-cache"}} {
 		t.Run(name, func(t *testing.T) {
 			oneWritesOneShows(t, startTogether(t, filepath.Join(t.TempDir(), "site.db"), flags, nil))
 		})
