@@ -157,7 +157,7 @@ func (c *generateCmd) Run(p *program) error {
 			fmt.Fprintf(p.err, "%s, from %s: %s to %s\n", res.State, cmp.Or(res.Origin, "nowhere"),
 				res.Window.Start.Format(time.RFC3339), res.Window.End.Format(time.RFC3339))
 			fmt.Fprintln(p.out, res.Row.Content)
-			return res.Err
+			return nil
 		}
 		report, err := a.GenerateAll(p, c.Type)
 		return errors.Join(err, printJSON(p, report), report.Err())

@@ -338,25 +338,6 @@ func TestPrivateAddressesAreForgiven(t *testing.T) {
 	}
 }
 
-// Calls of a model that costs money are limited unless the operator says otherwise.
-func TestDefaultBudget(t *testing.T) {
-	for name, c := range map[string]struct {
-		env  map[string]string
-		want int64
-	}{
-		"no model":     {nil, 0},
-		"a model":      {map[string]string{"OPENAI_MODEL": "m"}, app.DefaultCallsPerHour},
-		"own limit":    {map[string]string{"OPENAI_MODEL": "m", "DIGEST_CALLS_PER_HOUR": "7"}, 7},
-		"no limit":     {map[string]string{"OPENAI_MODEL": "m", "DIGEST_CALLS_PER_HOUR": "0"}, 0},
-		"quoted items": {map[string]string{"DIGEST_CALLS_PER_HOUR": "7"}, 7},
-	} {
-		a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", Env: c.env})
-		if g, err := a.Digests.Generation(t.Context()); err != nil || g.CallsPerHour != c.want {
-			t.Errorf("%s: %d calls per hour, %v; want %d", name, g.CallsPerHour, err, c.want)
-		}
-	}
-}
-
 // An error names the bad setting before a database is created. It does not quote secrets.
 func TestBadSettings(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -115,9 +115,6 @@ func TestCacheRows(t *testing.T) {
 	if _, err := w.CacheRow(t.Context(), "h", "daily", day(1), day(3)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("row of another end = %v, want %v", err, store.ErrNotFound)
 	}
-	if row, err := w.LastReady(t.Context(), "h", "daily", day(4)); err != nil || !row.PeriodEnd.Equal(day(2)) {
-		t.Errorf("the last digest is of %v, %v; want %v", row.PeriodEnd, err, day(2))
-	}
 }
 
 func TestDeleteCache(t *testing.T) {
