@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -44,15 +43,6 @@ func (a *api) resume(r *request) (any, error) {
 	}
 	st, err := a.Store.FetchState(r.Context(), r.id)
 	return a.Collector.SourceStatus(st), err
-}
-
-func (a *api) allUsers(r *request) (any, error) {
-	after, limit := r.query.Number("after", 0, 0, math.MaxInt), r.query.Number("limit", 100, 1, 1000)
-	if err := r.query.Err(); err != nil {
-		return nil, err
-	}
-	all, err := a.Store.Users(r.Context(), int64(after), limit)
-	return call.List("users", all, err)
 }
 
 type condition struct {

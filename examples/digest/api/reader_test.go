@@ -247,22 +247,3 @@ func TestGivenContent(t *testing.T) {
 		}
 	}
 }
-
-// One name is one value: subscription_hash is of the sources, combination_hash of the options too.
-func TestOneNameOneValue(t *testing.T) {
-	w := newWorld(t)
-	w.subscribe(1, news)
-	w.call(operator, "PATCH /api/admin/users/1", `{"options":{"language":"zh"}}`, 200)
-	sources := store.Hash([]int64{news})
-	combination := read[written](w, ann, "POST /api/digests", `{"type":"daily"}`).Hash
-	if combination == sources || len(combination) != 64 {
-		t.Errorf("the options are not in the hash %s", combination)
-	}
-	for _, call := range []string{"GET /api/subscription-hash", "GET /api/raw-items/for-digest", "GET /api/raw-items/for-digest?since=2026-02-24"} {
-		w.wantIn(w.call(ann, call, "", 200), `"subscription_hash":"`+sources+`"`)
-	}
-	for _, hash := range []string{sources, combination} { // an operator may delete by either
-		w.wantIn(w.call(operator, "DELETE /api/admin/digest-cache?hash="+hash, "", 200), `"deleted":1`)
-		w.call(ann, "POST /api/digests", `{"type":"daily"}`, 200)
-	}
-}

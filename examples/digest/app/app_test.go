@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,13 +17,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
-	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 	"github.com/twofold-go/twofold/examples/internal/webtest"
-	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -123,23 +120,6 @@ func TestGenerateAll(t *testing.T) {
 	}
 }
 
-// A failure of the model counts for each user, and is reported once.
-func TestGenerateAllCountsFailures(t *testing.T) {
-	path := storetest.Path(t)
-	fill(t, path, noon, 3)
-	s := &scribe{err: summary.ErrRefused}
-	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Summariser: s})
-	r, err := a.GenerateAll(t.Context(), digest.Daily)
-	if err != nil || r.Failed != 3 || !errors.Is(r.Err(), summary.ErrRefused) || !strings.Contains(r.Err().Error(), "3 of 4 users") {
-		t.Errorf("%+v, %v, %v", r, r.Err(), err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := a.GenerateAll(ctx, digest.Daily); !errors.Is(err, context.Canceled) {
-		t.Errorf("after cancel: %v", err)
-	}
-}
-
 // serving runs Serve. The test stops it at its end.
 func serving(t *testing.T, a *app.App, s app.Serving) (url string, end func()) {
 	t.Helper()
@@ -231,47 +211,6 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>F</title><item><guid>1</guid><title>One</title><link>https://f.example/1</link></item></channel></rss>`)
 }
 
-// Validators outlive the process: the next one makes a conditional request.
-func TestValidatorsOutliveTheProcess(t *testing.T) {
-	for name, redis := range map[string]bool{"file": false, "redis": true} {
-		t.Run(name, func(t *testing.T) {
-			f := &feed{}
-			srv := httptest.NewServer(f)
-			defer srv.Close()
-			cfg := app.Config{DB: storetest.Path(t), Zone: "UTC", AllowPrivate: true, Log: quiet(), Services: fetchers.Config{Share: -1}}
-			if redis {
-				cfg.Redis = "redis://" + redistest.Start(t).Addr()
-			}
-			var id int64
-			for n := range 2 {
-				a, err := app.Open(t.Context(), cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n == 0 {
-					err := a.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
-						id, err = tx.AddSource(t.Context(), store.Source{Name: "F", Type: "rss", Config: []byte(`{"url":"` + srv.URL + `"}`), Public: true})
-						return err
-					})
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				r, err := a.Collector.CollectSource(t.Context(), id)
-				if err != nil || r.Error != "" || r.NotModified != (n == 1) {
-					t.Errorf("fetch %d: %+v, %v", n, r, err)
-				}
-				if err := a.Close(context.Background()); err != nil {
-					t.Error(err)
-				}
-			}
-			if asked, known := f.asked.Load(), f.known.Load(); asked != 2 || known != 1 {
-				t.Errorf("asked %d times, %d of them whether it had changed; want 2 and 1", asked, known)
-			}
-		})
-	}
-}
-
 // source adds a source whose origin is local.
 func source(t *testing.T, a *app.App, url string) (id int64) {
 	t.Helper()
@@ -299,42 +238,6 @@ func TestOneSourceIsAsked(t *testing.T) {
 	}
 	if asked, known := f.asked.Load(), f.known.Load(); asked != 2 || known != 1 {
 		t.Errorf("the origin was asked %d times, and answered 304 %d times; want 2 and 1", asked, known)
-	}
-}
-
-// A run that may not use private addresses does not delay the next one, which may.
-func TestPrivateAddressesAreForgiven(t *testing.T) {
-	var f feed
-	srv := httptest.NewServer(&f)
-	defer srv.Close()
-	broken := httptest.NewServer(http.NotFoundHandler())
-	defer broken.Close()
-	clock := storetest.NewClock(noon)
-	cfg := app.Config{DB: storetest.Path(t), Zone: "UTC", Now: clock.Now}
-	a := open(t, cfg)
-	id := source(t, a, srv.URL)
-	for range 6 { // it is paused
-		clock.Advance(25 * time.Hour)
-		if err := a.Collector.RunOnce(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if st, err := a.Store.FetchState(t.Context(), id); err != nil || st.Active || f.asked.Load() != 0 {
-		t.Fatalf("%+v, %v, asked %d times; want that it is paused", st, err, f.asked.Load())
-	}
-	cfg.AllowPrivate = true
-	b := open(t, cfg)
-	other := source(t, b, broken.URL)
-	for range 2 { // only the first one is due: the second one has failed for another reason
-		if err := b.Collector.RunOnce(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if st, err := b.Store.FetchState(t.Context(), id); err != nil || !st.Active || st.Failures != 0 || f.asked.Load() != 1 {
-		t.Errorf("%+v, %v, asked %d times; want one fetch", st, err, f.asked.Load())
-	}
-	if st, err := b.Store.FetchState(t.Context(), other); err != nil || st.Failures != 1 {
-		t.Errorf("the other source: %+v, %v; want one failure", st, err)
 	}
 }
 

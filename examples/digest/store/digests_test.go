@@ -25,46 +25,6 @@ func (w *world) putDigest(user int64, content string, start, end time.Time) (d s
 	return d
 }
 
-// A user has one digest per type and period, however often it is written.
-func TestPutDigestTwice(t *testing.T) {
-	w := newWorld(t, 0)
-	user, start, end := w.user("ann"), noon, noon.AddDate(0, 0, 1)
-	first := w.putDigest(user, "one", start, end)
-	w.clock.Advance(time.Hour)
-	if again := w.putDigest(user, "one", start, end); !cmp.Equal(first, again) {
-		t.Errorf("put again: %s", cmp.Diff(first, again))
-	}
-	other := w.putDigest(user, "two", start, end)
-	if other.ID != first.ID || other.Content != "two" || !other.CreatedAt.Equal(noon.Add(time.Hour)) {
-		t.Errorf("put with another content: %+v, want row %d with it", other, first.ID)
-	}
-	if next := w.putDigest(user, "two", end, end.AddDate(0, 0, 1)); next.ID == first.ID {
-		t.Error("another period has the same row")
-	}
-	got, err := w.DigestOf(t.Context(), user, "daily", start, end)
-	if diff := cmp.Diff(other, got); err != nil || diff != "" {
-		t.Errorf("DigestOf: %v %s", err, diff)
-	}
-	if _, err := w.DigestOf(t.Context(), user, "weekly", start, end); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("DigestOf of another type = %v, want %v", err, store.ErrNotFound)
-	}
-	// Digests without a period do not replace each other.
-	w.write(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "by hand"})
-		_, err2 := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "note", Content: "by hand"})
-		_, err3 := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "by hand"})
-		return errors.Join(err, err2, err3)
-	})
-	for kind, want := range map[string]int{"": 5, "daily": 4, "note": 1, "weekly": 0} {
-		if all, err := w.Digests(t.Context(), user, kind, 10); err != nil || len(all) != want {
-			t.Errorf("%d digests of type %q, %v; want %d", len(all), kind, err, want)
-		}
-	}
-	if all, err := w.Digests(t.Context(), user+1, "", 10); err != nil || len(all) != 0 {
-		t.Errorf("another user has %d digests, %v", len(all), err)
-	}
-}
-
 func (w *world) cached(hash, state string, end, expires time.Time) {
 	w.t.Helper()
 	w.exec(`INSERT INTO digest_cache (subscription_hash, sources_hash, digest_type, period_start, period_end,
@@ -182,54 +142,4 @@ func TestPutCacheRow(t *testing.T) {
 	w.clock.Set(want.ExpiresAt)
 	want.ExpiresAt = want.ExpiresAt.AddDate(0, 1, 0)
 	check("when that has expired", put("three"), "three")
-}
-
-// A digest whose generation began before its deletion is not stored. Others are.
-func TestDeletedRowsDoNotComeBack(t *testing.T) {
-	row := store.CacheRow{
-		Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
-		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
-	}
-	for _, tt := range []struct {
-		sel  store.CacheSelection
-		back bool
-	}{
-		{store.CacheSelection{All: true}, false},
-		{store.CacheSelection{Hash: "h"}, false},
-		{store.CacheSelection{Hash: "s"}, false},
-		{store.CacheSelection{Hash: "g"}, true},
-		{store.CacheSelection{Before: row.PeriodEnd}, false},
-		{store.CacheSelection{Before: row.PeriodEnd.Add(-1)}, true},
-	} {
-		w := newWorld(t, 0)
-		put := func(since int64) {
-			w.write(func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.PutCacheRow(ctx, row, since)
-				return err
-			})
-		}
-		want := func(when string, want bool) {
-			t.Helper()
-			_, err := w.CacheRow(t.Context(), "h", "daily", row.PeriodStart, row.PeriodEnd)
-			if want != (err == nil) {
-				t.Errorf("%+v: %s the row exists: %v, want %v", tt.sel, when, err == nil, want)
-			}
-		}
-		before, err := w.LastDeletion(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.write(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.DeleteCache(ctx, tt.sel)
-			return err
-		})
-		put(before)
-		want("made before", tt.back)
-		after, err := w.LastDeletion(t.Context())
-		if err != nil || after == before {
-			t.Fatalf("LastDeletion = %d, %v; want another than %d", after, err, before)
-		}
-		put(after)
-		want("made after", true)
-	}
 }

@@ -1,13 +1,11 @@
 package summary_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -160,15 +158,6 @@ func TestOpenAIRequest(t *testing.T) {
 	}
 }
 
-// The client refuses a model without chat, without a request.
-func TestOpenAIKnownModel(t *testing.T) {
-	s := &server{answers: []answer{{}}}
-	o := s.client(t, func(c *summary.OpenAIConfig) { c.Model = "text-davinci-003" })
-	if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, summary.ErrRefused) || len(s.asked) != 0 {
-		t.Errorf("a model without chat: %v after %d requests", err, len(s.asked))
-	}
-}
-
 // The error has the server's names of the problem, and nothing of the request.
 func TestOpenAISaysWhy(t *testing.T) {
 	for body, want := range map[string]string{
@@ -248,43 +237,6 @@ func TestOpenAIIsLeftAlone(t *testing.T) {
 }
 
 func wait(d time.Duration) { <-time.After(d) }
-
-func TestOpenAICallerLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{answers: []answer{{hang: true}}}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		start := time.Now()
-		_, err := s.client(t, nil).Summarise(ctx, request())
-		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, summary.ErrUnavailable) || time.Since(start) != 3*time.Second || len(s.asked) != 1 {
-			t.Errorf("Summarise = %v after %v and %d tries", err, time.Since(start), len(s.asked))
-		}
-	})
-}
-
-// A real connection, with the default client.
-func TestOpenAIOverHTTP(t *testing.T) {
-	elsewhere := 0
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
-	defer other.Close()
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /good/chat/completions", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, good("# Today")) })
-	mux.Handle("POST /moved/chat/completions", http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
-	srv := httptest.NewServer(mux)
-	defer srv.Close()
-	for path, want := range map[string]error{"/good": nil, "/moved": summary.ErrRefused} {
-		o, err := summary.NewOpenAI(summary.OpenAIConfig{BaseURL: srv.URL + path, Model: "m"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", path, err, want)
-		}
-	}
-	if elsewhere > 0 {
-		t.Error("a redirect was followed")
-	}
-}
 
 func TestOpenAIConfig(t *testing.T) {
 	for name, change := range map[string]func(c *summary.OpenAIConfig){
