@@ -1,7 +1,6 @@
 package fetch_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -38,19 +37,5 @@ func TestNewNamesFaults(t *testing.T) {
 				t.Errorf("the error %q shows the value", err)
 			}
 		})
-	}
-}
-
-// A client with closed tiers still sends requests.
-func TestClosedTiers(t *testing.T) {
-	tiers := newTiers(t, nil)
-	c := newClient(t, fetch.Config{Tiers: tiers, Transport: wire(func(*http.Request) (*http.Response, error) { return reply(200, "hello"), nil })})
-	if err := tiers.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []fetch.Request{{URL: "https://a.example/"}, {URL: "https://a.example/", MaxAge: 1}} {
-		if resp := get(t, c, r); string(resp.Body) != "hello" || resp.FromCache {
-			t.Errorf("Get = %q, FromCache %v", resp.Body, resp.FromCache)
-		}
 	}
 }

@@ -2,12 +2,9 @@ package fetch_test
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -93,42 +90,4 @@ func TestRetryAfter(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A directive is found at any place among others.
-func TestMaxAgeAmongOthers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		others := rapid.SliceOf(rapid.SampledFrom([]string{"public", "private", "must-revalidate", "s-maxage=7", "x=max-age", `y="z"`, "", " "})).Draw(t, "others")
-		n := rapid.Int64Range(0, 1<<31-1).Draw(t, "seconds")
-		at := rapid.IntRange(0, len(others)).Draw(t, "at")
-		all := append(append(append([]string{}, others[:at]...), "max-age="+strconv.FormatInt(n, 10)), others[at:]...)
-		h := http.Header{"Cache-Control": {strings.Join(all, ",")}}
-		if got, want := fetch.FreshFor(h, noon), time.Duration(n)*time.Second; got != want {
-			t.Fatalf("FreshFor(%q) = %v, want %v", h, got, want)
-		}
-	})
-}
-
-// For any input, durations are within bounds.
-func FuzzFreshFor(f *testing.F) {
-	f.Add("max-age=600", "Mon, 02 Mar 2026 15:00:00 GMT", "Mon, 02 Mar 2026 14:00:00 GMT", "5")
-	f.Add(`max-age="9999999999999999999",no-cache`, "0", "", "-1")
-	f.Add("max-age=,=,", "Fri, 31 Dec 9999 23:59:59 GMT", "Sat, 01 Jan 0000 00:00:00 GMT", "99999999999999999999")
-	f.Fuzz(func(t *testing.T, cc, expires, date, age string) {
-		h := http.Header{"Cache-Control": {cc}, "Expires": {expires}, "Date": {date}, "Age": {age}}
-		if d := fetch.FreshFor(h, noon); d < 0 || d > longest {
-			t.Errorf("FreshFor(%q) = %v", h, d)
-		}
-	})
-}
-
-func FuzzRetryAfter(f *testing.F) {
-	for _, v := range []string{"120", "-1", "Mon, 02 Mar 2026 12:05:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "9223372036854775807"} {
-		f.Add(v)
-	}
-	f.Fuzz(func(t *testing.T, v string) {
-		if d := fetch.RetryAfter(v, noon); d < 0 || d > longest {
-			t.Errorf("RetryAfter(%q) = %v", v, d)
-		}
-	})
 }

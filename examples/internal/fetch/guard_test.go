@@ -35,25 +35,6 @@ func TestAllowedAddresses(t *testing.T) {
 	}
 }
 
-// Anything that is not an address is refused.
-func TestGuardRefusesTheUnknown(t *testing.T) {
-	for _, tt := range []struct {
-		network, address string
-		want             error
-	}{
-		{"tcp4", "1.1.1.1:443", nil},
-		{"tcp6", "[2606:4700::1111]:443", nil},
-		{"tcp4", "127.0.0.1:443", fetch.ErrPrivateAddress},
-		{"unix", "/run/docker.sock", fetch.ErrPrivateAddress},
-		{"udp4", "1.1.1.1:53", fetch.ErrPrivateAddress},
-		{"tcp4", "a.example:443", fetch.ErrPrivateAddress},
-	} {
-		if err := fetch.Guard(tt.network, tt.address); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
-			t.Errorf("guard(%s, %s) = %v, want %v", tt.network, tt.address, err, tt.want)
-		}
-	}
-}
-
 // A local server cannot be reached by its address, by a name that resolves to it, or mapped
 // into IPv6. The guard refuses the connection itself, so an earlier resolution of the name
 // does not matter.

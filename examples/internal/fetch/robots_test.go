@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,53 +115,6 @@ func TestRobotsStatus(t *testing.T) {
 	}
 }
 
-// The error of a private address does not name robots.txt, neither at first nor while the
-// failure is cached.
-func TestRobotsOfAPrivateServer(t *testing.T) {
-	c := newClient(t, fetch.Config{})
-	for i := range 3 {
-		_, err := c.Get(t.Context(), fetch.Request{URL: "http://127.0.0.1:9999/page?x", Robots: true})
-		want := "fetch: http://127.0.0.1:9999/page: not a public address"
-		if !errors.Is(err, fetch.ErrPrivateAddress) || errors.Is(err, fetch.ErrRobots) || err.Error() != want {
-			t.Errorf("Get %d = %v, want %s", i, err, want)
-		}
-	}
-}
-
-// Five redirects are followed, even to another origin. With more, the host has no robots.txt.
-func TestRobotsRedirects(t *testing.T) {
-	for hops, allow := range map[int]bool{1: false, 5: false, 6: true} {
-		t.Run(fmt.Sprint(hops), func(t *testing.T) {
-			c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
-				var n int
-				if r.URL.Path == "/robots.txt" {
-					return reply(301, "", "Location", "https://b.example/1"), nil
-				}
-				if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err == nil && n < hops {
-					return reply(302, "", "Location", fmt.Sprintf("/%d", n+1)), nil
-				}
-				return reply(200, "User-agent: *\nDisallow: /"), nil
-			})})
-			r, err := c.Robots(t.Context(), "https://a.example/")
-			if err != nil || r.Allowed("https://a.example/x") != allow {
-				t.Errorf("Robots = %v, %v; want allowed %v", r, err, allow)
-			}
-		})
-	}
-}
-
-// Only the first 500 KiB of a robots.txt count.
-func TestLongRobots(t *testing.T) {
-	early, late := "User-agent: *\nDisallow: /early\n", "\nDisallow: /late\n"
-	c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) {
-		return reply(200, early+strings.Repeat("# a comment\n", 50_000)+late), nil
-	})})
-	r, err := c.Robots(t.Context(), "https://a.example/")
-	if err != nil || r.Allowed("/early") || !r.Allowed("/late") {
-		t.Errorf("Robots = %v, %v; want what the first 500 KiB say", r, err)
-	}
-}
-
 // An answer to a request without Robots is not served to one with Robots before robots.txt
 // is checked.
 func TestRobotsAreNotBypassedByTheCache(t *testing.T) {
@@ -171,54 +123,5 @@ func TestRobotsAreNotBypassedByTheCache(t *testing.T) {
 	get(t, c, fetch.Request{URL: o.URL + "/page", MaxAge: time.Hour})
 	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL + "/page", MaxAge: time.Hour, Robots: true}); !errors.Is(err, fetch.ErrRobots) {
 		t.Errorf("Get = %v, want %v", err, fetch.ErrRobots)
-	}
-}
-
-// robots.txt applies to every target of a redirect.
-func TestRobotsOnTheWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var paths []string
-		c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
-			paths = append(paths, r.URL.String())
-			switch r.URL.String() {
-			case "https://a.example/robots.txt":
-				return reply(404, ""), nil
-			case "https://b.example/robots.txt":
-				return reply(200, "User-agent: *\nDisallow: /private"), nil
-			}
-			return reply(302, "", "Location", "https://b.example/private"), nil
-		})})
-		_, err := c.Get(t.Context(), fetch.Request{URL: "https://a.example/page", Robots: true})
-		if !errors.Is(err, fetch.ErrRobots) {
-			t.Errorf("Get = %v, want %v", err, fetch.ErrRobots)
-		}
-		want := []string{"https://a.example/robots.txt", "https://a.example/page", "https://b.example/robots.txt"}
-		if d := cmp.Diff(want, paths); d != "" {
-			t.Errorf("asked for (-want +got):\n%s", d)
-		}
-	})
-}
-
-// Any robots.txt can be read, and its own path stays allowed.
-func FuzzRobots(f *testing.F) {
-	f.Add([]byte("User-agent: *\nDisallow: /*a$b*$\nAllow: \nCrawl-delay: 1e99\nSitemap: x"), "/a?b")
-	f.Add([]byte("user-agent:testbot/2\rdisallow:%zz%2\xff\x00"), "/%2F%ff")
-	f.Fuzz(func(t *testing.T, body []byte, path string) {
-		r := fetch.ReadRobots(body, "TestBot")
-		if !r.Allowed("https://a.example/robots.txt") || r.CrawlDelay < 0 || r.CrawlDelay > time.Minute {
-			t.Errorf("Robots = %+v", r)
-		}
-		r.Allowed(path)
-	})
-}
-
-// A robots.txt that is gzip without a header that says so is read as its text.
-func TestCompressedRobots(t *testing.T) {
-	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, pack(t, "gzip", "User-agent: *\nDisallow: /x"))
-	})
-	r, err := local(t).Robots(t.Context(), o.URL)
-	if err != nil || r.Allowed(o.URL+"/x") || !r.Allowed(o.URL+"/y") {
-		t.Errorf("Robots = %+v, %v; want /x forbidden", r, err)
 	}
 }

@@ -1,10 +1,8 @@
 package fetch_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
@@ -75,23 +73,4 @@ func TestText(t *testing.T) {
 			}
 		})
 	}
-}
-
-// For any input, the output is UTF-8, and valid UTF-8 does not change.
-func FuzzText(f *testing.F) {
-	f.Add([]byte("<?xml version='1.0' encoding='gbk'?>\xbf"), "text/xml; charset=utf-16")
-	f.Add([]byte("\xff\xfe<\x00"), "")
-	f.Add([]byte("<meta charset=iso-2022-jp>\x1b$B"), "text/html")
-	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
-		text, err := fetch.Text(body, contentType)
-		if err != nil {
-			t.Fatalf("Text = %v", err)
-		}
-		if !utf8.Valid(text) {
-			t.Errorf("Text(%q, %q) = %q", body, contentType, text)
-		}
-		if again, err := fetch.Text(text, "text/plain; charset=utf-8"); err != nil || !bytes.Equal(bytes.TrimPrefix(text, []byte("\ufeff")), again) {
-			t.Errorf("Text of its result %q = %q, %v", text, again, err)
-		}
-	})
 }

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,22 +137,6 @@ func TestEnvironmentGoesFirst(t *testing.T) {
 	}
 	if _, err := config.Load(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
-	}
-}
-
-// TestCacheBesideDatabase: the cache has its own file, because it may be removed and a
-// damaged database is renamed.
-func TestCacheBesideDatabase(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "sites.yaml")
-	for _, cache := range []string{"./x.db", "x.db-wal", "x.db-journal"} {
-		text := fmt.Sprintf("database: %[1]s/x.db\ncache: %[1]s/%[2]s\npublic_url: https://a.example\nsites: {a: {home: https://b.example/, channel_config: {title: A}}}\n", dir, cache)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := config.Load(file); !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "cache: ") {
-			t.Errorf("%s: Load = %v", cache, err)
-		}
 	}
 }
 

@@ -41,51 +41,6 @@ func TestUpdates(t *testing.T) {
 	want(t, "the feed", r.file("rss.xml"), before)
 }
 
-// TestChangeAfterACrash ends a run at each of its points. The page of that run, new or
-// changed, changes again before the next run. The feed ends with the last text, even if the
-// text before it had been fetched but not published.
-func TestChangeAfterACrash(t *testing.T) {
-	begun := func(t *testing.T) (*rig, *post) {
-		r := started(t, 1)
-		r.site.Updates = true
-		p := r.web.add("/new", r.now)
-		r.listAll()
-		return r, p
-	}
-	change := func(r *rig, p *post, text string) {
-		p.lastMod, p.text = r.now.Add(time.Second), text
-		r.listAll()
-	}
-	var all []string
-	r, _ := begun(t)
-	r.at = func(at string) { all = append(all, at) }
-	r.run()
-	seen := map[string]int{}
-	for _, at := range all {
-		seen[at]++
-		n := seen[at]
-		t.Run(fmt.Sprintf("%s %d", at, n), func(t *testing.T) {
-			t.Parallel()
-			r, p := begun(t)
-			r.dieAt(at, n)
-			for _, text := range []string{"second", "third"} {
-				change(r, p, text)
-				r.run()
-				r.run()
-				wantList(t, "published", r.published(), "/new")
-				want(t, "text", r.window()[0].Description, text)
-			}
-			change(r, p, "fourth")
-			r.dieAt(at, n)
-			change(r, p, "fifth")
-			r.run()
-			r.run()
-			wantList(t, "published", r.published(), "/new")
-			want(t, "text", r.window()[0].Description, "fifth")
-		})
-	}
-}
-
 // TestUpdatesAreOptIn: without the option, dates are recorded, but no page is fetched again.
 func TestUpdatesAreOptIn(t *testing.T) {
 	r := started(t, 3)
@@ -95,23 +50,6 @@ func TestUpdatesAreOptIn(t *testing.T) {
 	want(t, "page fetches", rep.PageFetches, 0)
 	r.site.Updates = true
 	want(t, "page fetches once it is on", r.run().PageFetches, 0)
-}
-
-// TestOldPagesAreLearnedFirst: the content of an old page is unknown before its first new
-// lastmod, and most of these do not change the content.
-func TestOldPagesAreLearnedFirst(t *testing.T) {
-	r := started(t, 3)
-	r.site.Updates = true
-	p := r.web.posts["/1"]
-	p.lastMod = r.now
-	r.listAll()
-	rep := r.run()
-	want(t, "learned", rep.Learned, 1)
-	wantList(t, "published", r.published())
-	p.lastMod, p.text = r.now, "really new"
-	r.listAll()
-	want(t, "published", r.run().Published, 1)
-	wantList(t, "published", r.published(), "/1")
 }
 
 // TestChurnGuard: a build with new lastmods for all pages publishes nothing, and costs no fetch.
@@ -132,44 +70,4 @@ func TestChurnGuard(t *testing.T) {
 	}
 	r.listAll()
 	want(t, "changed", r.run().Changed, 20)
-}
-
-// TestStampedPagesAreLookedAtRarely: a page whose lastmod changes at every build costs less
-// and less, and its real change is still detected.
-func TestStampedPagesAreLookedAtRarely(t *testing.T) {
-	r := started(t, 3)
-	r.site.Updates = true
-	p := r.web.add("/stamped", r.now)
-	r.listAll()
-	r.run()
-	r.web.pages()
-	r.every = 4 * time.Hour
-	for range 10 {
-		p.lastMod = r.now.Add(time.Minute)
-		r.listAll()
-		r.run()
-	}
-	if n := len(r.web.pages()); n < 3 || n > 6 {
-		t.Errorf("%d fetches in 40 hours, want about log2", n)
-	}
-	p.text, p.lastMod = "at last", r.now.Add(time.Minute)
-	r.listAll()
-	for range 12 {
-		r.run()
-	}
-	want(t, "text", r.window()[0].Description, "at last")
-}
-
-// TestFutureDates: a constant future date is not a change at each run.
-func TestFutureDates(t *testing.T) {
-	r := started(t, 3)
-	r.site.Updates = true
-	r.web.add("/event", epoch.AddDate(5, 0, 0))
-	r.listAll()
-	want(t, "published", r.run().Published, 1)
-	for range 3 {
-		rep := r.run()
-		want(t, "changed", rep.Changed, 0)
-		want(t, "page fetches", rep.PageFetches, 0)
-	}
 }
