@@ -20,6 +20,7 @@ require (
 	github.com/robfig/cron/v3 v3.0.1
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/stephenafamo/scan v0.7.0
+	github.com/temoto/robotstxt v1.1.2
 	github.com/tidwall/gjson v1.20.1
 	github.com/twofold-go/twofold v0.1.0
 	github.com/yuin/goldmark v1.8.7
