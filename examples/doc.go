@@ -12,6 +12,7 @@
 //   - code.dny.dev/ssrf: the addresses that a crawler may not reach
 //   - gorilla/feeds, mmcdole/gofeed: to write feeds, and to read them
 //   - gowebpki/jcs: JSON in one form, for hashes
+//   - joho/godotenv: .env files
 //   - microcosm-cc/bluemonday, yuin/goldmark: Markdown to safe HTML
 //   - modernc.org/sqlite, pressly/goose, stephenafamo/scan: the database without C, its migrations, its rows
 //   - prometheus/client_golang, go.opentelemetry.io/otel: metrics

@@ -219,12 +219,11 @@ func (d *database) config(p *program) (app.Config, error) {
 func (d *database) env(p *program) (map[string]string, error) {
 	f, err := os.Open(cmp.Or(d.EnvFile, ".env"))
 	if d.EnvFile == "" && errors.Is(err, fs.ErrNotExist) {
-		return collector.Env(nil, p.environ), nil
+		return collector.ReadEnv(nil, p.environ)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	file, err := collector.ReadEnvFile(f)
-	return collector.Env(file, p.environ), err
+	return collector.ReadEnv(f, p.environ)
 }

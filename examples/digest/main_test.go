@@ -81,7 +81,7 @@ func importedFrom(t *testing.T, origin *httptest.Server, more ...string) (args [
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "seed.sql")
-	text := fmt.Sprintf(`INSERT OR IGNORE INTO sources (id, name, type, config, created_at, updated_at) VALUES (1, 'F', 'rss', '{"url": %q}', 0, 0);
+	text := fmt.Sprintf(`INSERT OR IGNORE INTO sources (id, name, type, config, created_at, updated_at) VALUES (1, 'F', 'rss', '{"url": %q}', unixepoch() * 1000, unixepoch() * 1000);
 		INSERT OR IGNORE INTO source_packs (id, slug, name, is_default, created_at) VALUES (1, 'start', 'Start', 1, 0);
 		INSERT OR IGNORE INTO source_pack_sources VALUES (1, 1);
 		INSERT OR IGNORE INTO users (id, slug, name, email, created_at) VALUES (1, 'ann', 'Ann', 'ann@example.com', 0)`, origin.URL)
@@ -247,7 +247,7 @@ func TestServeGeneratesByDefault(t *testing.T) {
 func TestStoryIsTheDefault(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	out, _ := execute(t, 0)
-	if strings.Count(out, "300 digests: map[") != 3 || strings.Count(out, "call:6 ") != 2 || strings.Count(out, "database:6 ") != 1 {
+	if strings.Count(out, "300 digests: map[") != 3 || strings.Count(out, "call:6 ") != 2 || strings.Count(out, "database:") != 1 {
 		t.Errorf("the story is\n%s", out)
 	}
 }
@@ -284,7 +284,7 @@ func TestBadCalls(t *testing.T) {
 		"no base URL":   {2, "--base-url: 13 bytes, want a scheme, http or https, and a host", []string{"serve", "--db", db, "--base-url", "feeds.example"}},
 		"a path in it":  {2, "--base-url: 23 bytes", []string{"serve", "--db", db, "--base-url", "https://feeds.example/x"}},
 		"no env file":   {1, "none.env", []string{"collect", "--db", db, "--env-file", filepath.Join(dir, "none.env")}},
-		"env file":      {1, "line 2", []string{"collect", "--db", db, "--env-file", write("bad.env", "A=1\nsecret sauce\n")}},
+		"env file":      {1, "not NAME=value", []string{"collect", "--db", db, "--env-file", write("bad.env", "A=1\nsecret sauce\n")}},
 		"setting":       {1, "COLLECTOR_TICK", []string{"collect", "--db", db, "--env-file", write("tick.env", "COLLECTOR_TICK=soon\n")}},
 		"import":        {1, "bad.sql: ", []string{"import", "--db", db, write("bad.sql", `INSERT INTO nothing`)}},
 	} {

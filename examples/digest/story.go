@@ -60,6 +60,6 @@ func (storyCmd) Run(p *program) error {
 	tell(a, "digests.Fetch(ctx, key, load): single flight, one load for each combination")
 	tell(b, "another process; its remote tier is the first one's, sqltier.New(…) in one file")
 	_, e := a.Digests.Forget(p, store.CacheSelection{All: true}, "story")
-	tell(b, "after log.Append(ctx, tx, scopes…): the operator has deleted all digests")
+	tell(a, "after log.Append(ctx, tx, scopes…): the operator has deleted all digests")
 	return errors.Join(err, e, a.Close(context.WithoutCancel(p)), b.Close(context.WithoutCancel(p)))
 }
