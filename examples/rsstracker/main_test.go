@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -232,78 +231,6 @@ func TestServe(t *testing.T) {
 	cancel()
 	if status := <-done; status != 0 {
 		t.Errorf("status %d\n%s", status, &errs)
-	}
-}
-
-// again counts the log lines about runs that are retried.
-type again struct{ n atomic.Int64 }
-
-func (a *again) Write(b []byte) (int, error) {
-	a.n.Add(int64(bytes.Count(b, []byte("it is retried"))))
-	return len(b), nil
-}
-
-func TestUsage(t *testing.T) {
-	file, _ := configured(t, "https://example.invalid")
-	for _, tc := range []struct {
-		args   string
-		status int
-		errs   string
-	}{
-		{"walk", 2, "unexpected argument walk"},
-		{"run --site", 2, "--site"},
-		{"run now", 2, "unexpected argument now"},
-		{"stats --no-incremental", 2, "unknown flag --no-incremental"},
-		{"reset --config " + file, 2, "--site"},
-		{"run --config nowhere.yaml", 1, "--config: open nowhere.yaml"},
-		{"run --site nobody --config " + file, 1, `--site: the configuration has no site "nobody", only ["blog"]`},
-		{"reset --site blog --config " + file, 1, "no such site"},
-	} {
-		if status, out, errs := do(t, strings.Fields(tc.args)...); status != tc.status || !strings.Contains(errs, tc.errs) {
-			t.Errorf("%s: status %d, want %d; %q %q, want %q", tc.args, status, tc.status, out, errs, tc.errs)
-		}
-	}
-}
-
-// opener opens a site when the log says that a run is retried.
-type opener struct {
-	bytes.Buffer
-	open func()
-}
-
-func (o *opener) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte("it is retried")) {
-		o.open()
-	}
-	return o.Buffer.Write(p)
-}
-
-// TestMistakes: what no retry repairs fails at once, and the output says what to change.
-func TestMistakes(t *testing.T) {
-	b := newBlog(t)
-	for name, tc := range map[string]struct{ old, new, want string }{
-		"a private address": {"allow_private: true", "allow_private: false", "allow_private: true"},
-		"no sitemap there":  {"home: " + b.URL, "sitemap_url: " + b.URL + "/gone", "404 Not Found; check the site's sitemap_url"},
-		"a page":            {"home: " + b.URL, "sitemap_url: " + b.URL + "/posts/1", "not a sitemap: its root is <title>; check the site's sitemap_url"},
-		"a port":            {"home: " + b.URL, "sitemap_url: https://example.invalid:0/", "check the site's sitemap_url"},
-		"output":            {"/feeds\n", "/sites.yaml\n", "sites.yaml"},
-		"database":          {"/rss.db\n", "/\n", "state: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file, _ := configured(t, b.URL)
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			changed := strings.Replace(string(text), tc.old, tc.new, 1)
-			if err := os.WriteFile(file, []byte(changed), 0o600); err != nil || changed == string(text) {
-				t.Fatal(err, changed)
-			}
-			status, out, errs := do(t, "run", "--config", file)
-			if status != 1 || strings.Contains(errs, "it is retried") || !strings.Contains(out+errs, tc.want) {
-				t.Errorf("status %d, want 1 without retries and %q\n%s%s", status, tc.want, out, errs)
-			}
-		})
 	}
 }
 

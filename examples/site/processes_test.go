@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/sitetest"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 // once, the other one when it has applied the record.
 func TestTwoSites(t *testing.T) {
 	const steps = 60
-	w, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), steps, nil)
+	w, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), steps)
 	if wrong != "" {
 		t.Error(wrong)
 	}
@@ -46,16 +45,16 @@ func (w *twins) few(steps int) bool {
 
 // inTurns lets two sites on one database write in turns, for a number of steps or until they have done
 // enough. After each write, it compares both with a site without caches, and returns the first
-// difference. link is the link of one of the two.
-func inTurns(t *testing.T, db string, steps int, link func(layer string, own second) invalidate.Log) (w *twins, wrong string) {
+// difference.
+func inTurns(t *testing.T, db string, steps int) (w *twins, wrong string) {
 	t.Helper()
 	key, err := furnish(t.Context(), sitetest.Open(t, db))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = twinsOn(t, db, key, control{})
+	w = twinsOn(t, db, key)
 	defer w.close()
-	other := w.site(sitetest.Open(t, db), siteConfig{link: link})
+	other := w.site(sitetest.Open(t, db), siteConfig{link: patiently})
 	defer func() {
 		if err := other.Close(t.Context()); err != nil {
 			t.Error(err)

@@ -3,12 +3,10 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -193,78 +191,5 @@ func TestMetrics(t *testing.T) {
 	}
 	if status, body := webtest.Get(t, srv.URL+"/api/digest-cache/stats", "the operator's key"); status != http.StatusOK || !strings.Contains(body, `"llm_calls":1`) {
 		t.Errorf("stats: %d %s", status, body)
-	}
-}
-
-// feed is an origin with an ETag. It counts its requests.
-type feed struct{ asked, known atomic.Int64 }
-
-func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.asked.Add(1)
-	w.Header().Set("ETag", `"1"`)
-	if r.Header.Get("If-None-Match") == `"1"` {
-		f.known.Add(1)
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	w.Header().Set("Content-Type", "application/rss+xml")
-	_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>F</title><item><guid>1</guid><title>One</title><link>https://f.example/1</link></item></channel></rss>`)
-}
-
-// source adds a source whose origin is local.
-func source(t *testing.T, a *app.App, url string) (id int64) {
-	t.Helper()
-	err := a.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
-		id, err = tx.AddSource(t.Context(), store.Source{Name: "F", Type: "rss", Config: []byte(`{"url":"` + url + `"}`), Public: true})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-// A fetch of one source asks its origin, even a moment after the last fetch.
-func TestOneSourceIsAsked(t *testing.T) {
-	var f feed
-	srv := httptest.NewServer(&f)
-	defer srv.Close()
-	a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", AllowPrivate: true})
-	id := source(t, a, srv.URL)
-	for range 2 {
-		if r, err := a.Collector.CollectSource(t.Context(), id); err != nil || r.Error != "" {
-			t.Fatal(r, err)
-		}
-	}
-	if asked, known := f.asked.Load(), f.known.Load(); asked != 2 || known != 1 {
-		t.Errorf("the origin was asked %d times, and answered 304 %d times; want 2 and 1", asked, known)
-	}
-}
-
-// An error names the bad setting before a database is created. It does not quote secrets.
-func TestBadSettings(t *testing.T) {
-	for name, c := range map[string]struct {
-		cfg  app.Config
-		says string
-	}{
-		"interval": {app.Config{Env: map[string]string{"FETCH_INTERVAL_RSS": "soon"}}, "soon"},
-		"model":    {app.Config{Env: map[string]string{"OPENAI_API_KEY": "hidden"}}, "odel"},
-		"zone":     {app.Config{Zone: "Nowhere/Land"}, "Nowhere/Land"},
-		"redis":    {app.Config{Redis: "http://user:hidden@host"}, "redis"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.cfg.DB, c.cfg.Log = filepath.Join(t.TempDir(), "d.db"), quiet()
-			a, err := app.Open(t.Context(), c.cfg)
-			if err == nil {
-				_ = a.Close(context.Background())
-				t.Fatal("opened")
-			}
-			if !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") {
-				t.Errorf("the error is %v, want one that says %q", err, c.says)
-			}
-		})
-	}
-	if _, err := app.Open(t.Context(), app.Config{}); err == nil {
-		t.Error("opened without a database")
 	}
 }

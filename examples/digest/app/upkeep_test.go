@@ -1,19 +1,16 @@
 package app_test
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
-	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
 func number(t *testing.T, a *app.App, query string) (n int) {
@@ -62,19 +59,6 @@ func TestGenerateAllCleans(t *testing.T) {
 		}
 		clock.Advance(digest.Daily.Retention())
 	}
-}
-
-// moody fails a number of times, then succeeds.
-type moody struct {
-	summary.Extractive
-	failures atomic.Int64
-}
-
-func (m *moody) Summarise(ctx context.Context, r summary.Request) (summary.Summary, error) {
-	if m.failures.Add(-1) >= 0 {
-		return summary.Summary{}, summary.ErrUnavailable
-	}
-	return m.Extractive.Summarise(ctx, r)
 }
 
 // A serving program corrects wrong hashes daily. The log and /healthz report it.

@@ -90,9 +90,3 @@ func TestLostLeaseStoresNothing(t *testing.T) {
 		t.Errorf("%+v, items (-want +got):\n%s", c.Counts(), diff)
 	}
 }
-
-func (w *world) see(want map[string]bool, feed []string) {
-	for _, title := range feed {
-		want[title] = true
-	}
-}

@@ -112,23 +112,6 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// C-E9: a type is an argument, not a part of the SQL text.
-func TestTypeNamesAreArguments(t *testing.T) {
-	w := newWorld(t)
-	const evil = `x'] ) OR 1=1 --"`
-	w.fakes[evil] = &fake{}
-	id := w.add(evil, `{"url":"https://e.com/"}`)
-	w.add("twitter_list", "{}")
-	c := w.collector()
-	w.once(c)
-	if got := w.fakes[evil].total(); got != 1 || w.state(id).FetchCount != 1 {
-		t.Errorf("%d fetches, want 1", got)
-	}
-	if st, err := c.Status(t.Context()); err != nil || st.Stats.ParkedSources != 1 {
-		t.Errorf("%v, %+v", err, st.Stats)
-	}
-}
-
 func TestRestartKeepsTimers(t *testing.T) {
 	w := newWorld(t)
 	w.add("rss", "")
@@ -145,32 +128,5 @@ func TestRestartKeepsTimers(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, w.state(failing)); diff != "" {
 		t.Errorf("a restart changed the back-off:\n%s", diff)
-	}
-}
-
-// A tick that comes a little early finds a source that is due a moment later. Otherwise an interval
-// of one tick would become two. Back-offs and the origin's waits are not shortened.
-func TestTickSkew(t *testing.T) {
-	w := newWorld(t)
-	id := w.add("rss", `{"url":"https://e.com/","fetch_interval_minutes":1}`)
-	c := w.collector()
-	for i := range 5 {
-		if w.once(c); w.fakes["rss"].total() != i+1 {
-			t.Fatalf("tick %d: %d fetches", i, w.fakes["rss"].total())
-		}
-		w.clock.add(time.Minute - 20*time.Millisecond)
-	}
-	w.fakes["rss"].set(fetchers.Result{FreshFor: 10 * time.Minute}, nil)
-	w.once(c)
-	w.clock.add(10*time.Minute - 20*time.Millisecond)
-	if w.once(c); w.fakes["rss"].total() != 6 {
-		t.Error("an origin that asked for ten minutes was given less")
-	}
-	w.clock.add(time.Minute)
-	w.fakes["rss"].set(fetchers.Result{}, errFake)
-	w.once(c)
-	w.clock.add(w.state(id).BackoffUntil.Sub(w.clock.now()) - 20*time.Millisecond)
-	if w.once(c); w.fakes["rss"].total() != 7 {
-		t.Error("a back-off was cut short")
 	}
 }

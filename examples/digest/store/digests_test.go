@@ -2,9 +2,7 @@ package store_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,18 +10,6 @@ import (
 
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
-
-func (w *world) putDigest(user int64, content string, start, end time.Time) (d store.Digest) {
-	w.t.Helper()
-	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
-		d, err = tx.PutDigest(ctx, store.Digest{
-			UserID: user, Type: "daily", Content: content,
-			Metadata: json.RawMessage(fmt.Sprintf(`{"period_start":%d,"period_end":%d}`, start.UnixMilli(), end.UnixMilli())),
-		})
-		return err
-	})
-	return d
-}
 
 func (w *world) cached(hash, state string, end, expires time.Time) {
 	w.t.Helper()
@@ -108,38 +94,4 @@ func TestDeleteCache(t *testing.T) {
 			t.Errorf("%+v leaves %d rows, %v; want %d", tt.sel, left, err, 6-tt.want)
 		}
 	}
-}
-
-func TestPutCacheRow(t *testing.T) {
-	w := newWorld(t, 0)
-	want := store.CacheRow{
-		Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
-		Content: "one", Metadata: json.RawMessage(`{"a":1}`), SourceIDs: []int64{1, 2}, RawItemCount: 3, Model: "m", Tokens: 4,
-		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
-	}
-	put := func(content string) (stands store.CacheRow) {
-		row := want
-		row.Content = content
-		w.write(func(ctx context.Context, tx *store.Tx) (err error) {
-			stands, err = tx.PutCacheRow(ctx, row, 0)
-			return err
-		})
-		return stands
-	}
-	check := func(when string, got store.CacheRow, content string) {
-		t.Helper()
-		want.Content = content
-		read, err := w.CacheRow(t.Context(), "h", "daily", want.PeriodStart, want.PeriodEnd)
-		if diff := cmp.Diff(want, read); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got)\n%s", when, err, diff)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: PutCacheRow (-want +got)\n%s", when, diff)
-		}
-	}
-	check("the first", put("one"), "one")
-	check("a slower one", put("two"), "one")
-	w.clock.Set(want.ExpiresAt)
-	want.ExpiresAt = want.ExpiresAt.AddDate(0, 1, 0)
-	check("when that has expired", put("three"), "three")
 }

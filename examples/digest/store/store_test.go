@@ -3,14 +3,11 @@ package store_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/examples/digest/store"
-	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 )
 
 func TestUsers(t *testing.T) {
@@ -62,47 +59,5 @@ func TestPacks(t *testing.T) {
 	got, err := w.Packs(t.Context(), 0)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("Packs: %v %s", err, diff)
-	}
-}
-
-// Counters outlive the process.
-func TestCountersOutliveTheProcess(t *testing.T) {
-	path, clock := storetest.Path(t), storetest.NewClock(noon)
-	for range 3 {
-		s, err := store.Open(t.Context(), path, store.Options{Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = s.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.AddCounts(t.Context(), map[string]int64{"hits": 2, "misses": 1})
-		})
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
-		clock.Advance(45 * time.Minute)
-	}
-	s := storetest.Open(t, path, clock.Now)
-	for since, want := range map[time.Time]int64{{}: 6, noon.Add(59 * time.Minute): 6, noon.Add(time.Hour): 2, noon.Add(9 * time.Hour): 0} {
-		counts, err := s.Counts(t.Context(), since)
-		if hits := counts["hits"]; err != nil || hits != want {
-			t.Errorf("%d hits since %v, %v, want %d", hits, since, err, want)
-		}
-	}
-}
-
-// Every time comes from the program's clock. SQL's clock returns text, which compares wrongly.
-func TestNoClockInSQL(t *testing.T) {
-	w := newWorld(t, 0)
-	_, readers := w.Pools()
-	var schema string // without goose's table of migrations
-	err := readers.QueryRowContext(t.Context(),
-		`SELECT group_concat(lower(sql), ';') FROM sqlite_master WHERE tbl_name != 'goose_db_version'`).Scan(&schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, bad := range []string{"current_time", "current_date", "datetime(", "strftime(", "unixepoch(", "julianday(", "_at text"} {
-		if strings.Contains(schema, bad) {
-			t.Errorf("the schema has %q", bad)
-		}
 	}
 }

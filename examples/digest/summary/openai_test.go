@@ -237,35 +237,3 @@ func TestOpenAIIsLeftAlone(t *testing.T) {
 }
 
 func wait(d time.Duration) { <-time.After(d) }
-
-func TestOpenAIConfig(t *testing.T) {
-	for name, change := range map[string]func(c *summary.OpenAIConfig){
-		"no model":         func(c *summary.OpenAIConfig) { c.Model = "" },
-		"no URL":           func(c *summary.OpenAIConfig) { c.BaseURL = "" },
-		"a path":           func(c *summary.OpenAIConfig) { c.BaseURL = "/v1" },
-		"another scheme":   func(c *summary.OpenAIConfig) { c.BaseURL = "ftp://hush.example" },
-		"a password":       func(c *summary.OpenAIConfig) { c.BaseURL = "https://u:hush@llm.example" },
-		"a key in the URL": func(c *summary.OpenAIConfig) { c.BaseURL = "https://llm.example?key=hush" },
-		"a broken key":     func(c *summary.OpenAIConfig) { c.APIKey = "hush\n" },
-	} {
-		cfg := summary.OpenAIConfig{BaseURL: "https://llm.example/v1", APIKey: "key", Model: "m"}
-		change(&cfg)
-		if _, err := summary.NewOpenAI(cfg); !errors.Is(err, summary.ErrConfig) || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s: NewOpenAI = %v, want %v", name, err, summary.ErrConfig)
-		}
-	}
-	s := &server{}
-	seen := map[summary.Variant]string{}
-	for name, change := range map[string]func(c *summary.OpenAIConfig){
-		"as by default": nil,
-		"another model": func(c *summary.OpenAIConfig) { c.Model = "m-2" },
-		"less to read":  func(c *summary.OpenAIConfig) { c.InputTokens = 4000 },
-		"less to write": func(c *summary.OpenAIConfig) { c.OutputTokens = 500 },
-	} {
-		v := s.client(t, change).Variant()
-		if other, ok := seen[v]; ok || v.Model == "" || v.Prompt == "" {
-			t.Errorf("%s has the variant %+v, as %s has", name, v, other)
-		}
-		seen[v] = name
-	}
-}

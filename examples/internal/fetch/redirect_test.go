@@ -65,32 +65,3 @@ func TestRedirects(t *testing.T) {
 		})
 	}
 }
-
-// Each hop is checked like the first one, including its address.
-func TestRedirectsAreChecked(t *testing.T) {
-	for target, want := range map[string]error{
-		"file:///etc/passwd":                     fetch.ErrScheme,
-		"gopher://a.example/":                    fetch.ErrScheme,
-		"http://u:p@a.example/":                  fetch.ErrURL,
-		"http:///nohost":                         fetch.ErrURL,
-		"http://a.example:25/":                   fetch.ErrPort,
-		"http://a.example:0/":                    fetch.ErrPort,
-		"http://169.254.169.254/latest/metadata": fetch.ErrPrivateAddress,
-		"http://[::ffff:10.0.0.1]/":              fetch.ErrPrivateAddress,
-		"//localhost:9999/no-scheme":             fetch.ErrPrivateAddress,
-	} {
-		t.Run(target, func(t *testing.T) {
-			network := fetch.RealTransport(fetch.Config{})
-			c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Host == "start.example" {
-					return reply(302, "", "Location", target), nil
-				}
-				return network.RoundTrip(r)
-			})})
-			_, err := c.Get(t.Context(), fetch.Request{URL: "http://start.example/"})
-			if !errors.Is(err, want) {
-				t.Errorf("Get = %v, want %v", err, want)
-			}
-		})
-	}
-}

@@ -77,15 +77,3 @@ func TestDecoderIsLenient(t *testing.T) {
 		}
 	}
 }
-
-func TestDecoderBoundsTokens(t *testing.T) {
-	doc := "<a>" + strings.Repeat("<b>0123456789</b>", 20) + strings.Repeat("x", 100) + "</a>"
-	if n, err := tokens(strings.NewReader(doc), 90); n < 61 || n > 62 {
-		t.Errorf("%d tokens, %v; want 61, or 62 with the beginning of the long text", n, err)
-	} else if e, ok := errors.AsType[*xmltext.LimitError](err); !ok || e.Most != 90 {
-		t.Errorf("the long text ends as %v, want a LimitError of 90", err)
-	}
-	if _, err := tokens(strings.NewReader(doc), 110); !errors.Is(err, io.EOF) {
-		t.Errorf("with room for the text: %v", err)
-	}
-}

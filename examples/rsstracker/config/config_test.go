@@ -139,26 +139,3 @@ func TestEnvironmentGoesFirst(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
-
-// TestStale: a site is stale when it has missed three runs of its schedule, even if the
-// schedule pauses at night and on weekends.
-func TestStale(t *testing.T) {
-	s := config.Default()
-	s.Cron = "0 9-17 * * 1-5"
-	friday := time.Date(2026, time.March, 6, 17, 1, 0, 0, time.UTC)
-	for now, want := range map[time.Time]bool{
-		friday.Add(60 * time.Hour):                            false, // Monday, 5:01
-		time.Date(2026, time.March, 9, 11, 0, 0, 0, time.UTC): false,
-		time.Date(2026, time.March, 9, 11, 1, 0, 0, time.UTC): true,
-	} {
-		if got := s.Stale(friday, now); got != want {
-			t.Errorf("at %v: stale is %v, want %v", now, got, want)
-		}
-	}
-	if !s.Stale(time.Time{}, friday) {
-		t.Error("a site that never succeeded is not stale")
-	}
-	if s.Incremental = false; s.Stale(time.Time{}, friday) {
-		t.Error("a site in full mode is stale")
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"flag"
-	"html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mmcdole/gofeed"
 
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 )
@@ -61,49 +59,6 @@ func TestGolden(t *testing.T) {
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
-	}
-}
-
-// seen is an item as a reader sees it.
-type seen struct{ GUID, Link, Title, Description, Date string }
-
-// parse parses a feed as readers do.
-func parse(t interface {
-	Helper()
-	Fatal(...any)
-}, body []byte) (*gofeed.Feed, []seen) {
-	t.Helper()
-	f, err := gofeed.NewParser().Parse(bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []seen
-	for _, i := range f.Items {
-		s := seen{GUID: i.GUID, Link: i.Link, Title: i.Title, Description: html.UnescapeString(i.Description)}
-		if i.PublishedParsed != nil {
-			s.Date = i.PublishedParsed.UTC().Format(time.RFC3339)
-		}
-		all = append(all, s)
-	}
-	return f, all
-}
-
-// TestReaders: an independent parser gets the items.
-func TestReaders(t *testing.T) {
-	want := []seen{
-		{items[0].GUID, items[0].URL, items[0].Title, items[0].Description, "2026-03-10T11:00:00Z"},
-		{items[1].GUID, items[1].URL, "词 and more 🎈", "", "2025-03-10T12:00:00Z"},
-		{items[2].GUID, items[2].URL, "https://example.com/a", "", "2026-03-10T11:00:00Z"},
-	}
-	got, all := parse(t, render(t, channel, items))
-	if diff := cmp.Diff(want, all); diff != "" {
-		t.Errorf("items (-want +got):\n%s", diff)
-	}
-	if got.Title != channel.Title || got.Link != channel.Link || got.FeedLink != channel.Base+"/rss.xml" {
-		t.Errorf("the feed is %q of %s at %s", got.Title, got.Link, got.FeedLink)
-	}
-	if want := march.Add(time.Minute); got.UpdatedParsed == nil || !got.UpdatedParsed.Equal(want) {
-		t.Errorf("updated at %v, want %v", got.UpdatedParsed, want)
 	}
 }
 

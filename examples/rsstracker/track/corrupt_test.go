@@ -2,18 +2,11 @@ package track_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/twofold-go/twofold/examples/internal/fetch"
-	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
 // busy is a site with a feed of three items, and 30 old pages.
@@ -96,73 +89,6 @@ func overwrite(t *testing.T, path string, b []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestFull is the mode without state: it changes no state, and its result does not depend on any.
-func TestFull(t *testing.T) {
-	r := busy(t)
-	r.site.Window = 5
-	st, window := r.stats(), r.file("window.json")
-	r.web.add("/dead", r.now).fail = &fetch.StatusError{Code: 404}
-	r.web.list("/sitemap.xml", "/dead", "/new0", "/new1", "/new2", "/0", "/1", "/2", "/0")
-	r.web.pages()
-	rep, err := r.tracker().Full(t.Context(), r.site)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantList(t, "the newest", r.web.pages(), "/0", "/new0", "/new1", "/new2", "/dead")
-	want(t, "published", rep.Published, 4)
-	want(t, "feed written", rep.FeedWritten, true)
-	want(t, "the window", r.file("window.json"), window)
-	want(t, "runs", len(r.stats().Runs), len(st.Runs))
-	r.now = r.now.Add(time.Hour)
-	rep, err = r.tracker().Full(t.Context(), r.site)
-	if err != nil || rep.FeedWritten || rep.PageFetches != 5 {
-		t.Errorf("again: %+v, %v", rep, err)
-	}
-	r.web.fail["/sitemap.xml"] = errDown
-	before := r.file("rss.xml")
-	if rep, err := r.tracker().Full(t.Context(), r.site); err != nil || rep.Outcome != state.Failed {
-		t.Errorf("a site that is down: %+v, %v", rep, err)
-	}
-	want(t, "the feed of a site that is down", r.file("rss.xml"), before)
-}
-
-// TestTwoAtOnce: full mode does not know the leases of other runs. Two runs at once both
-// end, and every reader gets a whole feed.
-func TestTwoAtOnce(t *testing.T) {
-	var both sync.WaitGroup
-	dir, meet := t.TempDir(), make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for _, length := range []int{1, 1 << 20} {
-		r := busy(t)
-		r.dir, r.site.Channel.Title = dir, strings.Repeat("x", length)
-		r.at = func(point string) {
-			if point == "file" { // now both write it
-				select {
-				case meet <- struct{}{}:
-				case <-meet:
-				case <-ctx.Done():
-				}
-			}
-		}
-		both.Go(func() {
-			defer cancel() // the other run need not wait
-			for range 20 {
-				if rep, err := r.tracker().Full(t.Context(), r.site); err != nil {
-					t.Errorf("%s, %v", rep.Outcome, err)
-				}
-				if feed := r.file("rss.xml"); !strings.HasSuffix(feed, "</rss>\n") || strings.Count(feed, "<rss") != 1 {
-					t.Errorf("half a feed of %d bytes", len(feed))
-				}
-			}
-		})
-	}
-	both.Wait()
-	if left, err := filepath.Glob(filepath.Join(dir, "example", "*.new*")); len(left) > 0 || err != nil {
-		t.Errorf("%v is left, %v", left, err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Reader holds the reads of the public side. A result depends on the arguments and the database,
-// not on a clock. A read names its entities with [Depend]; TestEventsCoverReads checks that none is
+// not on a clock. A read names its entities with [Depend]; TestTwins checks that none is
 // missing. All functions may be called concurrently. Their results must not be changed.
 type Reader struct {
 	Settings       func(ctx context.Context) (Settings, error)

@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/events"
@@ -96,78 +94,6 @@ func TestPlanOfOneEntity(t *testing.T) {
 	if keys := moved[0].Key() + moved[1].Key(); keys != "post1@7post1@6" {
 		t.Errorf("the keys are %s", keys)
 	}
-}
-
-var anyEvent = rapid.Custom(func(t *rapid.T) events.Event {
-	at := func(name string) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, name) }
-	e := events.Event{
-		Kind: rapid.SampledFrom([]events.Kind{
-			events.SiteSettingsUpdated, events.NavigationUpdated, events.PostUpserted, events.PostDeleted, events.PageUpserted, events.PageDeleted,
-			events.APIKeyUpserted, events.APIKeyRevoked, events.WarmupOnStartup, events.QueueOverflowed,
-		}).Draw(t, "kind"),
-		Epoch: rapid.Int64Range(0, 4).Draw(t, "epoch"), ID: rapid.Int64Range(1, 3).Draw(t, "id"), Slug: at("slug"),
-		Prefix: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "prefix"),
-		Sets:   rapid.SliceOfDistinct(rapid.SampledFrom([]content.Entity{content.PostsEntity, content.TagsEntity, content.MonthsEntity, content.FeedEntity, content.SitemapEntity}), rapid.ID).Draw(t, "sets"),
-	}
-	if rapid.Bool().Draw(t, "moved") {
-		e.Before = at("before")
-	}
-	return e
-})
-
-var anyEvents = rapid.SliceOfN(anyEvent, 0, 12)
-
-func same(t *rapid.T, a, b events.Plan) {
-	if d := cmp.Diff(fmt.Sprint(a), fmt.Sprint(b)); d != "" {
-		t.Fatalf("the plans differ:\n%s", d)
-	}
-}
-
-// A plan covers what the plans of its parts cover, and nothing else.
-func TestPlanCoversItsParts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := anyEvents.Draw(t, "events")
-		cut := rapid.IntRange(0, len(all)).Draw(t, "cut")
-		whole, first, second := events.MakePlan(all), events.MakePlan(all[:cut]), events.MakePlan(all[cut:])
-		for _, layer := range []struct{ whole, first, second []invalidate.Scope }{
-			{whole.Objects, first.Objects, second.Objects}, {whole.Responses, first.Responses, second.Responses},
-		} {
-			union := append(slices.Clone(layer.first), layer.second...)
-			for _, s := range union {
-				if !slices.Contains(layer.whole, s) {
-					t.Fatalf("%v lacks %v", layer.whole, s)
-				}
-			}
-			for _, s := range layer.whole {
-				if !slices.Contains(union, s) {
-					t.Fatalf("%v has %v, which no part has", layer.whole, s)
-				}
-			}
-		}
-		for _, s := range whole.Responses {
-			if !slices.Contains(whole.Objects, s) {
-				t.Fatalf("%v is of responses alone", s)
-			}
-		}
-		for _, path := range whole.Warm {
-			if !slices.Contains(append(first.Warm, second.Warm...), path) {
-				t.Fatalf("%s is warmed up by no part", path)
-			}
-		}
-	})
-}
-
-// Neither order nor repetition changes a plan.
-func TestOrderAndRepetition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := anyEvents.Draw(t, "events")
-		again := append(slices.Clone(all), rapid.SliceOf(rapid.SampledFrom(append(all, events.Event{Kind: events.WarmupOnStartup}))).Draw(t, "again")...)
-		if !slices.ContainsFunc(all, func(e events.Event) bool { return e.Kind == events.WarmupOnStartup }) {
-			all = append(all, events.Event{Kind: events.WarmupOnStartup})
-			again = append(again, all[len(all)-1])
-		}
-		same(t, events.MakePlan(all), events.MakePlan(rapid.Permutation(again).Draw(t, "order")))
-	})
 }
 
 // What another process invalidates explains itself by the names in its log.
@@ -356,72 +282,6 @@ func TestOverflow(t *testing.T) {
 	}
 	s.want(t, "objects", "responses", events.Front, "/posts/4", "/posts/9")
 	s.counts(t, map[string]float64{"dropped_total": 4, "queue_len": 0})
-}
-
-// A write that waits for another one's batch ends with its context, and its events stay.
-func TestSlowLayers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(10, 10)
-		s.hold = make(chan struct{})
-		for i := range int64(3) {
-			go func() {
-				if err := s.Publish(t.Context(), posts(i, i)...); err == nil {
-					t.Error("a write has not waited")
-				}
-			}()
-		}
-		advance(2 * time.Second)
-		s.counts(t, map[string]float64{"queue_len": 3, "failures_total": 3})
-		close(s.hold)
-		if err := s.Publish(t.Context()); err != nil {
-			t.Error(err)
-		}
-		s.want(t, "objects", "responses", "/posts/0", "/posts/1", "/posts/2")
-	})
-}
-
-// Whatever fails and whenever the process ends: when Publish returns nil, the objects and then
-// the responses were ready after the commit of the write, and of all earlier ones.
-func TestCrashes(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		s := newStage(rapid.IntRange(1, 4).Draw(rt, "batch"), rapid.IntRange(2, 6).Draw(rt, "most"))
-		committed, pending := int64(0), map[int64]bool{}
-		rt.Repeat(map[string]func(*rapid.T){
-			"write": func(rt *rapid.T) {
-				committed++
-				s.breaks(rapid.SampledFrom([]string{"", "", "objects", "responses"}).Draw(rt, "broken"))
-				err := s.Publish(t.Context(), posts(committed, committed)...)
-				steps := s.taken()
-				switch {
-				case (err != nil) != (s.broken != ""):
-					rt.Fatalf("Publish = %v with %q broken", err, s.broken)
-				case err != nil:
-					pending[committed] = true
-					return
-				case slices.Index(steps, "objects") > slices.Index(steps, "responses") || !slices.Contains(steps, "responses"):
-					rt.Fatalf("the steps are %v", steps)
-				}
-				for id := range pending { // after a failure its page is warmed up, or the front in its place
-					if !slices.Contains(steps, fmt.Sprint("/posts/", id)) && !slices.Contains(steps, events.Front) {
-						rt.Fatalf("%d was forgotten by %v", id, steps)
-					}
-				}
-				clear(pending)
-			},
-			"crash": func(*rapid.T) { // the commits have invalidated; only warm-ups are lost
-				s.Consumer = s.start(3, 6)
-				clear(pending)
-			},
-		})
-	})
-}
-
-// The metrics have the form that Prometheus wants.
-func TestMetricsAreWellFormed(t *testing.T) {
-	s := newStage(1, 1)
-	if problems, err := testutil.GatherAndLint(s.metrics); err != nil || len(problems) > 0 {
-		t.Error(problems, err)
-	}
 }
 
 // advance lets d pass in a bubble, and waits until all goroutines block.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -223,27 +222,5 @@ func TestUnpublished(t *testing.T) {
 	}
 	if got, err := d.store.PostBySlug(t.Context(), "one"); err != nil || got.ID != p.ID || p.ID == 0 {
 		t.Errorf("the post is %d, %v; the write said %d", got.ID, err, p.ID)
-	}
-}
-
-// With concurrent writers, no write is lost, and each one is published.
-func TestConcurrentWriters(t *testing.T) {
-	d := newDesk(t)
-	const writers, each = 4, 5
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for i := range each {
-				slug := string(rune('a'+w)) + string(rune('a'+i))
-				if _, err := d.SavePost(t.Context(), 0, input(func(in *service.PostInput) { in.Slug = slug })); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	all, err := d.store.AllPosts(t.Context(), "", content.Window{Number: 1, Size: 1})
-	if err != nil || all.Total != writers*each || len(d.published()) != writers*each {
-		t.Errorf("%d posts, %v, want %d", all.Total, err, writers*each)
 	}
 }

@@ -216,28 +216,3 @@ func TestWhatIsNotThere(t *testing.T) {
 		}
 	}
 }
-
-func TestQueriesAreCounted(t *testing.T) {
-	s := sitetest.Fill(t, path(t))
-	for _, tt := range []struct {
-		name string
-		want int64
-		read func() error
-	}{
-		{"Ping", 0, func() error { return s.Ping(t.Context()) }},
-		{"Settings", 1, func() error { _, err := s.Settings(t.Context()); return err }},
-		{"Navigation", 1, func() error { _, err := s.Navigation(t.Context()); return err }},
-		{"ListPosts", 2, func() error {
-			_, err := s.ListPosts(t.Context(), content.Filter{}, content.Window{Number: 1, Size: 10})
-			return err
-		}},
-	} {
-		before := s.Queries()
-		if err := tt.read(); err != nil {
-			t.Error(err)
-		}
-		if got := s.Queries() - before; got != tt.want {
-			t.Errorf("%s: %d queries, want %d", tt.name, got, tt.want)
-		}
-	}
-}
