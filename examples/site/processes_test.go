@@ -3,8 +3,6 @@ package main
 import (
 	"database/sql"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,63 +21,6 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
-}
-
-// Two sites with their own caches share a database. The site that writes shows its write at
-// once, the other one when it has applied the record.
-func TestTwoSites(t *testing.T) {
-	const steps = 60
-	w, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), steps)
-	if wrong != "" {
-		t.Error(wrong)
-	}
-	if w.few(steps) {
-		t.Errorf("%d writes, %d hits in %d reads: too few to show anything", w.writes, w.hits, w.reads)
-	}
-}
-
-// few reports whether too little was written or served from a cache to show anything.
-func (w *twins) few(steps int) bool {
-	return float64(w.hits) < minHits*float64(w.reads) || w.writes < steps/8
-}
-
-// inTurns lets two sites on one database write in turns, for a number of steps or until they have done
-// enough. After each write, it compares both with a site without caches, and returns the first
-// difference.
-func inTurns(t *testing.T, db string, steps int) (w *twins, wrong string) {
-	t.Helper()
-	key, err := furnish(t.Context(), sitetest.Open(t, db))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w = twinsOn(t, db, key)
-	defer w.close()
-	other := w.site(sitetest.Open(t, db), siteConfig{link: patiently})
-	defer func() {
-		if err := other.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
-	seed := uint64(time.Now().UnixNano())
-	roll := rand.New(rand.NewPCG(seed, 0)).IntN
-	for n := 0; n < steps || w.few(steps) && n < 10*steps; n++ { // many writes of a few steps may be refused
-		if roll(2) == 0 {
-			w.cached, other = other, w.cached
-		}
-		did := w.write(roll)
-		if err := other.hear(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			r := w.request(roll)
-			for _, s := range []*site{w.cached, other, w.cached, other} { // once when it is rendered, once from the cache
-				if d := w.differ(s, r); d != "" {
-					return w, fmt.Sprintf("seed %d, after %s, at the writer's: %t: %s", seed, did, s == w.cached, d)
-				}
-			}
-		}
-	}
-	return w, ""
 }
 
 // A purge at one site also takes effect at the other.

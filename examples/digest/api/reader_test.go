@@ -125,16 +125,6 @@ func TestSources(t *testing.T) {
 	}
 }
 
-func TestPacks(t *testing.T) {
-	w := newWorld(t)
-	for key, want := range map[string][]int64{"": {news, tech}, ann: {news, tech, secret}, bob: {news, tech}} {
-		got := read[struct{ Packs []store.Pack }](w, key, "GET /api/packs", "").Packs
-		if len(got) != 1 || got[0].Slug != "start" || !slices.Equal(got[0].SourceIDs, want) {
-			t.Errorf("%q sees %+v, want sources %v", key, got, want)
-		}
-	}
-}
-
 type written struct {
 	State, Origin string
 	Note          string

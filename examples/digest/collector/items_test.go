@@ -111,21 +111,3 @@ func TestCleaning(t *testing.T) {
 		t.Errorf("%d new items, want 1: a cleaned item came back as new", got)
 	}
 }
-
-// Run cleans at its start and then hourly.
-func TestRunCleans(t *testing.T) {
-	w := newWorld(t)
-	id := w.add("rss", "")
-	w.list(w.collector(), "old")
-	w.clock.add(31 * 24 * time.Hour)
-	w.sql(`UPDATE sources SET listed_at = listed_at + 1, next_fetch_at = ?`, w.clock.now().Add(time.Hour).UnixMilli())
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	c := w.collector()
-	go func() { done <- c.Run(ctx, nil) }()
-	w.eventually("the old item is gone", func() bool { return len(w.items(id)) == 0 })
-	stop()
-	if err := w.result(done); err != nil {
-		t.Error(err)
-	}
-}

@@ -3,7 +3,6 @@ package digest_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,22 +58,6 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 			w.wantSame(ann, w.daily(ann))
 			w.wantCalls(2)
 		})
-	}
-}
-
-// A summariser that panics fails only its digest.
-func TestSummariserPanics(t *testing.T) {
-	w := newWorld(t, 1, func(c *digest.Config) { c.ErrorTTL = -1 })
-	ann := w.user("ann", 1)
-	w.scribe.says(func(context.Context, summary.Request) (summary.Summary, error) { panic("an item's words") })
-	_, err := w.Generate(t.Context(), digest.Request{UserID: ann, Kind: digest.Daily})
-	if !errors.Is(err, digest.ErrPanic) || strings.Contains(err.Error(), "words") {
-		t.Errorf("Generate = %v, want %v without its words", err, digest.ErrPanic)
-	}
-	w.scribe.says(nil)
-	w.wantSame(ann, w.daily(ann))
-	if stats, err := w.Stats(t.Context()); err != nil || stats.Counts["llm_errors"] != 1 || stats.Counts["llm_calls"] != 2 {
-		t.Errorf("the books say %v, %v", stats.Counts, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package digest_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
-	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
 // A restarted program makes no call for digests in the database.
@@ -69,31 +67,4 @@ func hitRate(t *testing.T) {
 	if stats.UniqueHashes != stats.Counts["llm_calls"] || w.rows("digests") != users {
 		t.Errorf("%d combinations cost %d calls and made %d digests", stats.UniqueHashes, stats.Counts["llm_calls"], w.rows("digests"))
 	}
-}
-
-// A process was so slow that another took over its claim. Its call is wasted, and its users
-// get the text that the other one stored.
-func TestSlowerProcessGivesTheFirstText(t *testing.T) {
-	w := newWorld(t, 1)
-	ann := w.user("ann", 1)
-	m, err := w.Material(t.Context(), digest.Request{UserID: ann, Kind: digest.Daily}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.scribe.says(func(_ context.Context, r summary.Request) (summary.Summary, error) {
-		w.write(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.PutCacheRow(ctx, store.CacheRow{
-				Hash: m.Hash, SourcesHash: m.Hash, Type: "daily", PeriodStart: r.Start, PeriodEnd: r.End, State: store.StateReady,
-				Content: "the first", Metadata: fmt.Appendf(nil, `{"period_start":%d,"period_end":%d}`, r.Start.UnixMilli(), r.End.UnixMilli()),
-				CreatedAt: w.clock.Now(), ExpiresAt: w.clock.Now().AddDate(0, 0, 14),
-			}, 0)
-			return err
-		})
-		return text(r, 1), nil
-	})
-	r := w.daily(ann)
-	if r.Row.Content != "the first" {
-		t.Errorf("the user has %q, want the text that is stored", r.Row.Content)
-	}
-	w.wantSame(ann, r)
 }

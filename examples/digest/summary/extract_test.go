@@ -1,8 +1,6 @@
 package summary_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -51,23 +49,5 @@ func TestExtractiveHearsEverySource(t *testing.T) {
 		if !strings.Contains(s.Markdown, fmt.Sprintf("## Quiet %d\n", i)) {
 			t.Errorf("source %d is not heard", i)
 		}
-	}
-}
-
-func TestRefusedRequests(t *testing.T) {
-	ok := summary.Item{Title: "x"}
-	for name, r := range map[string]summary.Request{
-		"no items":            {},
-		"an unknown language": {Items: []summary.Item{ok}, Language: "klingon"},
-		"an unknown style":    {Items: []summary.Item{ok}, Style: "haiku"},
-	} {
-		if _, err := summary.NewExtractive().Summarise(t.Context(), r); !errors.Is(err, summary.ErrRequest) || strings.Contains(err.Error(), "klingon") {
-			t.Errorf("%s: Summarise = %v, want %v", name, err, summary.ErrRequest)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := summary.NewExtractive().Summarise(ctx, request()); !errors.Is(err, context.Canceled) {
-		t.Errorf("Summarise with a context that is done = %v", err)
 	}
 }

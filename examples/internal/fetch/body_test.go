@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -91,27 +90,6 @@ func TestBodies(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A packed answer is stored compressed, and has the hash of its content. The unpacked
-// answer is a separate one.
-func TestPacked(t *testing.T) {
-	long := strings.Repeat("all work and no play ", 5_000)
-	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, long) })
-	c := local(t)
-	plain := get(t, c, fetch.Request{URL: o.URL})
-	packed := get(t, c, fetch.Request{URL: o.URL, Packed: true})
-	if plain.Packed || !packed.Packed || packed.NotModified || packed.Hash != plain.Hash || len(packed.Body) > len(long)/50 {
-		t.Errorf("%d bytes, Packed %v, NotModified %v, the same hash %v", len(packed.Body), packed.Packed, packed.NotModified, packed.Hash == plain.Hash)
-	}
-	again := get(t, c, fetch.Request{URL: o.URL, Packed: true, MaxAge: time.Hour})
-	if !again.FromCache || content(t, again) != long || content(t, again) != long || content(t, plain) != long {
-		t.Errorf("FromCache %v; the content differs", again.FromCache)
-	}
-	packed.Body = []byte("not gzip, longer than a header")
-	if _, err := packed.Open(); !errors.Is(err, fetch.ErrEncoding) {
-		t.Errorf("Open of a damaged body: %v, want %v", err, fetch.ErrEncoding)
 	}
 }
 

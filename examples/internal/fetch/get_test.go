@@ -3,9 +3,7 @@ package fetch_test
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,38 +35,4 @@ func TestGet(t *testing.T) {
 	if d := cmp.Diff([]string{"/feed.xml", "application/rss+xml", "TestBot/1.0 (+https://bot.example)", "gzip", "", ""}, sent); d != "" {
 		t.Errorf("the request differs (-want +got):\n%s", d)
 	}
-}
-
-func TestMaxAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) {
-			asked++
-			return reply(200, strings.Repeat("x", asked), "Cache-Control", "max-age=600"), nil
-		})})
-		steps := []struct {
-			after, maxAge time.Duration
-			wantAsked     int
-			wantFresh     time.Duration
-		}{
-			{after: 0, maxAge: time.Hour, wantAsked: 1, wantFresh: 10 * time.Minute},
-			{after: time.Minute, maxAge: time.Hour, wantAsked: 1, wantFresh: 9 * time.Minute},
-			{after: time.Minute, maxAge: 2 * time.Minute, wantAsked: 1, wantFresh: 8 * time.Minute},
-			{after: time.Minute, maxAge: 2 * time.Minute, wantAsked: 2, wantFresh: 10 * time.Minute},
-			{after: 0, maxAge: 0, wantAsked: 3, wantFresh: 10 * time.Minute}, // at the instant of the last answer
-			{after: time.Hour, maxAge: 0, wantAsked: 4, wantFresh: 10 * time.Minute},
-			{after: time.Hour, maxAge: 2 * time.Hour, wantAsked: 4, wantFresh: 0},
-		}
-		for i, s := range steps {
-			advance(s.after)
-			before := asked
-			resp := get(t, c, fetch.Request{URL: "https://feed.example/", MaxAge: s.maxAge})
-			if asked != s.wantAsked || resp.FromCache != (asked == before) || len(resp.Body) != asked {
-				t.Errorf("step %d: asked %d times, FromCache %v, body of %d; want %d times", i, asked, resp.FromCache, len(resp.Body), s.wantAsked)
-			}
-			if resp.FreshFor != s.wantFresh || resp.FromCache && resp.NotModified {
-				t.Errorf("step %d: fresh for %v, NotModified %v; want %v", i, resp.FreshFor, resp.NotModified, s.wantFresh)
-			}
-		}
-	})
 }

@@ -58,39 +58,3 @@ func TestPrivateServerIsNotReached(t *testing.T) {
 		t.Errorf("the server got %d requests", n)
 	}
 }
-
-func TestRefusedRequests(t *testing.T) {
-	c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) { return reply(200, ""), nil })})
-	for _, tt := range []struct {
-		name string
-		r    fetch.Request
-		want error
-	}{
-		{"nothing", fetch.Request{}, fetch.ErrScheme},
-		{"relative", fetch.Request{URL: "/feed"}, fetch.ErrScheme},
-		{"scheme", fetch.Request{URL: "ftp://a.example/"}, fetch.ErrScheme},
-		{"data", fetch.Request{URL: "data:text/plain,x"}, fetch.ErrScheme},
-		{"opaque", fetch.Request{URL: "http:a.example"}, fetch.ErrURL},
-		{"no host", fetch.Request{URL: "http:///x"}, fetch.ErrURL},
-		{"port alone", fetch.Request{URL: "http://:80/x"}, fetch.ErrURL},
-		{"user", fetch.Request{URL: "https://secret:secret@a.example/"}, fetch.ErrURL},
-		{"control character", fetch.Request{URL: "https://a.example/\nsecret"}, fetch.ErrURL},
-		{"ssh", fetch.Request{URL: "http://a.example:22/"}, fetch.ErrPort},
-		{"no port", fetch.Request{URL: "http://a.example:/"}, fetch.ErrPort},
-		{"a port too high", fetch.Request{URL: "http://a.example:65536/"}, fetch.ErrPort},
-		{"http over 443", fetch.Request{URL: "http://a.example:443/"}, nil},
-		{"high port", fetch.Request{URL: "http://a.example:1024/"}, nil},
-		{"upper case", fetch.Request{URL: "HTTPS://A.example/"}, nil},
-		{"umlauts and blanks", fetch.Request{URL: "https://bücher.example/ä b?ü=ä b"}, nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := c.Get(t.Context(), tt.r)
-			if !errors.Is(err, tt.want) {
-				t.Errorf("Get = %v, want %v", err, tt.want)
-			}
-			if err != nil && strings.Contains(err.Error(), "secret") {
-				t.Errorf("the error %q tells a secret", err)
-			}
-		})
-	}
-}

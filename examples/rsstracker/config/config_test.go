@@ -63,29 +63,6 @@ func TestTheDocumentsExample(t *testing.T) {
 	}
 }
 
-func TestDefaultsAndZeros(t *testing.T) {
-	f, err := config.Parse([]byte(`{public_url: "https://f.example", sites: {
-		a: {home: "https://a.example", channel_config: {title: A}},
-		b: {home: "https://b.example", fetch_titles: false, enable_incremental: false, channel_config: {title: B},
-			incremental_config: {baseline_items: 0, retry_failed_urls: false}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := f.Sites["a"], f.Sites["b"]
-	want := config.Default()
-	want.Name, want.Home = "a", "https://a.example"
-	want.Channel = feed.Channel{Title: "A", Link: "https://a.example", Base: "https://f.example/a", TTL: 2 * time.Hour}
-	if diff := cmp.Diff(want, a); diff != "" {
-		t.Errorf("a (-want +got):\n%s", diff)
-	}
-	if b.FetchTitles || b.RetryFailed || b.Baseline != 0 || b.Incremental || b.CleanupDays != 7 {
-		t.Errorf("b is %+v", b)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, f.Names()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestFaultsAreNamed(t *testing.T) {
 	site := func(s string) string {
 		return "{public_url: 'https://f.example', sites: {a: {home: 'https://a.example', channel_config: {title: A}, " + s + "}}}"

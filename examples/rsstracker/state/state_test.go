@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/rsstracker/page"
@@ -179,33 +178,6 @@ func TestSavePageKeepsWhatReadersKnow(t *testing.T) {
 	w, err := s.Window(t.Context(), l.Site.ID, 10)
 	if err != nil || len(w) != 2 || w[0].GUID != "https://example.com/1" || w[0].Title != "second" || !w[0].Date.Equal(day) || !w[0].Published.Equal(day) {
 		t.Errorf("Window = %+v, %v", w, err)
-	}
-}
-
-func TestStats(t *testing.T) {
-	s := open(t)
-	l := begin(t, s, day)
-	list(t, s, l, day, 3)
-	detect(t, s, l, state.Rules{Now: day, Baseline: 2})
-	due, _, err := s.Due(t.Context(), l.Site.ID, day, 1, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SaveFailure(t.Context(), l, day, due[0], "status 404", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.End(t.Context(), l, day.Add(time.Second), state.Partial, map[string]int{"n": 1}, errors.New("why")); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Stats(t.Context(), day, "a", "b")
-	want := state.Stats{
-		Site:     state.Site{Name: "a", SitemapURL: "https://example.com/s.xml", LastRun: day, LastSuccess: day.Add(time.Second), Baseline: day},
-		Sitemaps: 1, Pages: state.PageCounts{Pending: 1, Done: 1, Failed: 1, GivenUp: 1},
-		Runs: []state.Run{{ID: 1, Started: day, Ended: day.Add(time.Second), Outcome: "partial", Error: "why", Report: []byte(`{"n":1}`)}},
-	}
-	never := state.Stats{Site: state.Site{Name: "b"}}
-	if diff := cmp.Diff([]state.Stats{want, never}, got, cmpopts.IgnoreUnexported(state.Site{}), cmpopts.IgnoreFields(state.Site{}, "ID")); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -1,7 +1,6 @@
 package track_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,20 +109,4 @@ func TestMaxPages(t *testing.T) {
 	got := r.published()
 	slices.Sort(got)
 	wantList(t, "published", got, all...)
-}
-
-// TestReset: after a reset, the next run is a first run.
-func TestReset(t *testing.T) {
-	r := started(t, 2)
-	r.web.add("/new", r.now)
-	r.listAll()
-	want(t, "published", r.run().Published, 1)
-	if err := r.tracker().Reset(t.Context(), r.site.Name); err != nil {
-		t.Fatal(err)
-	}
-	r.site.Baseline = 3
-	want(t, "run after the reset, published", r.run().Published, 3)
-	if err := r.tracker().Reset(t.Context(), "nobody"); !errors.Is(err, state.ErrNoSite) {
-		t.Errorf("reset of an unknown site: %v", err)
-	}
 }

@@ -41,17 +41,6 @@ func TestUpdates(t *testing.T) {
 	want(t, "the feed", r.file("rss.xml"), before)
 }
 
-// TestUpdatesAreOptIn: without the option, dates are recorded, but no page is fetched again.
-func TestUpdatesAreOptIn(t *testing.T) {
-	r := started(t, 3)
-	r.web.posts["/0"].lastMod = r.now
-	r.listAll()
-	rep := r.run()
-	want(t, "page fetches", rep.PageFetches, 0)
-	r.site.Updates = true
-	want(t, "page fetches once it is on", r.run().PageFetches, 0)
-}
-
 // TestChurnGuard: a build with new lastmods for all pages publishes nothing, and costs no fetch.
 func TestChurnGuard(t *testing.T) {
 	r := started(t, 100)

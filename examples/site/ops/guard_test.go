@@ -87,29 +87,3 @@ func TestKeysAreNotLogged(t *testing.T) {
 		t.Errorf("%d refusals were logged, want 3:\n%s", n, &log)
 	}
 }
-
-// The page may load only a style sheet. Other methods are refused, and no answer can be cached.
-func TestHeadersAndMethods(t *testing.T) {
-	h := handler(t, ops.Config{})
-	for target, want := range map[string]int{
-		"GET /_cache": 200, "HEAD /_cache": 200, "GET /_cache/": 301, "GET /_cache/nothing": 404,
-		"POST /_cache": 405, "DELETE /_cache": 405, "POST /metrics": 405, "GET /metrics": 200, "HEAD /metrics": 200, "TRACE /_cache": 405,
-	} {
-		method, path, _ := strings.Cut(target, " ")
-		a := call(t, h, method, path, nil, "Authorization", "Bearer "+adminKey)
-		if a.status != want {
-			t.Errorf("%s = %d, want %d", target, a.status, want)
-		}
-		for name, want := range map[string]string{
-			"Cache-Control":          "no-store",
-			"X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; " +
-				"frame-ancestors 'none'",
-			"Referrer-Policy": "same-origin",
-		} {
-			if got := a.header.Get(name); got != want {
-				t.Errorf("%s: %s: %q, want %q", target, name, got, want)
-			}
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -117,30 +116,6 @@ func otherEvents() []eventCase {
 	}
 }
 
-func TestKeyEvents(t *testing.T) {
-	d := newDesk(t)
-	k, key, err := d.CreateAPIKey(t.Context(), service.KeyInput{Label: "L", Scopes: []content.Scope{"read", "read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	upserted := events.Event{Kind: events.APIKeyUpserted, Prefix: k.Prefix}
-	d.want(upserted)
-	if prefix, secret, ok := content.SplitKey(key); !ok || prefix != k.Prefix || !k.Matches(secret) || !k.Allows(content.ScopeRead) {
-		t.Errorf("the key %q is not that of %+v", key, k)
-	}
-	if _, err := d.UpdateAPIKey(t.Context(), k.Prefix, service.KeyInput{Label: "M"}); err != nil {
-		t.Fatal(err)
-	}
-	d.want(upserted)
-	if err := d.RevokeAPIKey(t.Context(), k.Prefix); err != nil {
-		t.Fatal(err)
-	}
-	d.want(events.Event{Kind: events.APIKeyRevoked, Prefix: k.Prefix})
-	if got, err := d.store.APIKeyByPrefix(t.Context(), k.Prefix); err != nil || got.Allows(content.ScopeRead) || got.Label != "M" || !got.RevokedAt.Equal(march) {
-		t.Errorf("the key is %+v, %v", got, err)
-	}
-}
-
 // Publish is called after the commit and before the write returns.
 func TestPublishedBetweenCommitAndReturn(t *testing.T) {
 	d := newDesk(t)
@@ -152,18 +127,5 @@ func TestPublishedBetweenCommitAndReturn(t *testing.T) {
 	d.post(nil)
 	if !seen {
 		t.Error("the post was not there yet when it was published")
-	}
-}
-
-// If the client disconnects during a write, the change is still published.
-func TestCancelledCallerIsPublishedForAllTheSame(t *testing.T) {
-	d := newDesk(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	d.during = func() { cancel() } // Publish fails if its context has ended
-	if _, err := d.SavePost(ctx, 0, input(nil)); err != nil {
-		t.Error(err)
-	}
-	if n := len(d.published()); n != 1 {
-		t.Errorf("%d changes, want 1", n)
 	}
 }

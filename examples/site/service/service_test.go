@@ -116,25 +116,6 @@ func TestInvalidOthers(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThere(t *testing.T) {
-	d, ctx := newDesk(t), t.Context()
-	_, err1 := d.SavePost(ctx, 7, input(nil))
-	_, err2 := d.PublishPost(ctx, 7)
-	_, err3 := d.SavePage(ctx, 7, service.PageInput{})
-	_, err4 := d.UpdateAPIKey(ctx, "x", service.KeyInput{Label: "L"})
-	for _, err := range []error{
-		err1, err2, err3, err4, d.DeletePost(ctx, 7), d.DeletePage(ctx, 7), d.DeleteTag(ctx, "x"),
-		d.UpdateTag(ctx, "x", content.Tag{Slug: "x", Name: "X"}), d.RevokeAPIKey(ctx, "x"),
-	} {
-		if !errors.Is(err, content.ErrNotFound) {
-			t.Errorf("the error is %v, want %v", err, content.ErrNotFound)
-		}
-	}
-	if got := d.published(); len(got) > 0 {
-		t.Errorf("published: %v", got)
-	}
-}
-
 // A write returns the content of the store.
 func TestWrittenIsWhatIsRead(t *testing.T) {
 	d := newDesk(t)
@@ -149,16 +130,6 @@ func TestWrittenIsWhatIsRead(t *testing.T) {
 		if diff := cmp.Diff(p, got); err != nil || diff != "" {
 			t.Errorf("%v (-written +read):\n%s", err, diff)
 		}
-	}
-}
-
-func TestUpdateKeepsTheDate(t *testing.T) {
-	d := newDesk(t)
-	p := d.post(nil)
-	d.pass(48 * time.Hour)
-	p, err := d.SavePost(t.Context(), p.ID, input(nil))
-	if err != nil || !p.PublishedAt.Equal(march) || !p.UpdatedAt.Equal(march.Add(48*time.Hour)) {
-		t.Errorf("the post is of %v, updated %v; %v", p.PublishedAt, p.UpdatedAt, err)
 	}
 }
 
@@ -192,24 +163,6 @@ func TestPublishDue(t *testing.T) {
 	p, err := d.store.PostBySlug(t.Context(), "first")
 	if err != nil || !p.PublishedAt.Equal(march.Add(time.Hour)) || !p.UpdatedAt.Equal(march.Add(2*time.Hour+time.Minute)) {
 		t.Errorf("the post is of %v, updated %v; %v", p.PublishedAt, p.UpdatedAt, err)
-	}
-}
-
-func TestPublishPostTwice(t *testing.T) {
-	d := newDesk(t)
-	p := d.post(func(in *service.PostInput) { in.Status = content.Draft })
-	first, err := d.PublishPost(t.Context(), p.ID)
-	if err != nil || first.Status != content.Published || !first.PublishedAt.Equal(march) {
-		t.Errorf("PublishPost = %+v, %v", first.Summary, err)
-	}
-	d.published()
-	d.pass(time.Hour)
-	second, err := d.PublishPost(t.Context(), p.ID)
-	if diff := cmp.Diff(first, second); err != nil || diff != "" {
-		t.Errorf("the second time: %v %s", err, diff)
-	}
-	if got := d.published(); len(got) > 0 {
-		t.Errorf("published: %v", got)
 	}
 }
 

@@ -1,12 +1,8 @@
 package web_test
 
 import (
-	"context"
 	"encoding/xml"
-	"errors"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,7 +10,6 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
-	"github.com/twofold-go/twofold/examples/site/web"
 )
 
 func TestGolden(t *testing.T) {
@@ -95,35 +90,6 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestRedirects(t *testing.T) {
-	h := handler(sitetest.Seeded(t))
-	for path, want := range map[string]string{
-		"/p/1":                      "/posts/the-cost-of-a-miss",
-		"/posts/../pages/about?a=b": "/pages/about?a=b",
-	} {
-		w := get(t, h, path)
-		if w.Code/100 != 3 || w.Header().Get("Location") != want {
-			t.Errorf("GET %s = %d to %s, want %s", path, w.Code, w.Header().Get("Location"), want)
-		}
-	}
-}
-
-func TestMethods(t *testing.T) {
-	h, _ := small(t)
-	for _, path := range []string{"/", "/posts/first", "/nope"} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("x")))
-		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
-			t.Errorf("POST %s = %d, allowed are %s", path, w.Code, w.Header().Get("Allow"))
-		}
-		w = httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodHead, path, http.NoBody))
-		if want := get(t, h, path); w.Code != want.Code || w.Header().Get("Content-Length") != want.Header().Get("Content-Length") {
-			t.Errorf("HEAD %s = %d, %v", path, w.Code, w.Header())
-		}
-	}
-}
-
 // A text of an author cannot become a script on any page.
 func TestScriptsAreNeutralised(t *testing.T) {
 	h, svc := small(t)
@@ -149,21 +115,6 @@ func TestScriptsAreNeutralised(t *testing.T) {
 			}
 		} else if !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s has no policy against scripts", path)
-		}
-	}
-}
-
-// When the database fails, the log has the error, and the page has none of its text.
-func TestFailure(t *testing.T) {
-	var log strings.Builder
-	r := sitetest.Seeded(t).Reader()
-	r.Settings = func(context.Context) (content.Settings, error) { return content.Settings{}, errors.New("disk on fire") }
-	h := web.New(web.Config{Reader: r, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	for _, path := range []string{"/", "/posts/feet-first", "/nope", "/rss.xml", "/sitemap.xml", "/api/v1/posts"} {
-		log.Reset()
-		w := get(t, h, path, "X-API-Key", sitetest.APIKey)
-		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "fire") || !strings.Contains(log.String(), "disk on fire") {
-			t.Errorf("GET %s = %d: %s; the log has %s", path, w.Code, w.Body, &log)
 		}
 	}
 }
