@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,16 +28,16 @@ func (storyCmd) Run(p *program) error {
 	var posts, requests atomic.Int64
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
-		text := "<title>" + r.URL.Path + "</title>"
+		text := []byte("<title>" + r.URL.Path + "</title>")
 		if r.URL.Path == "/sitemap.xml" {
-			text = "<urlset>"
+			text = []byte("<urlset>")
 			for i := range posts.Load() {
-				text += fmt.Sprintf("<url><loc>/post/%d</loc><lastmod>2026-03-01T%02d:%02d:00Z</lastmod></url>", i, i/60, i%60)
+				text = fmt.Appendf(text, "<url><loc>/post/%d</loc><lastmod>2026-03-01T%02d:%02d:00Z</lastmod></url>", i, i/60, i%60)
 			}
-			text += "</urlset>"
+			text = append(text, "</urlset>"...)
 		}
 		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, len(text)))
-		http.ServeContent(w, r, "page.html", time.Time{}, strings.NewReader(text))
+		http.ServeContent(w, r, "page.html", time.Time{}, bytes.NewReader(text))
 	}))
 	defer site.Close()
 	file, err := config.Parse(fmt.Appendf(nil, `{database: %[1]q, cache: "%[1]s.cache", output: %q, public_url: "https://feeds.example.org", host_delay: 1ns,

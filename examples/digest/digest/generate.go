@@ -133,3 +133,13 @@ func (s *Service) put(ctx context.Context, user int64, d Digest) (row store.Dige
 }
 
 func short(hash string) string { return hash[:min(12, len(hash))] }
+
+// Metadata is stored beside a text, in the columns of that name.
+type Metadata struct {
+	Start   int64   `json:"period_start"` // unix ms
+	End     int64   `json:"period_end"`
+	Sources []int64 `json:"source_ids"`
+	Dropped int     `json:"links_dropped"`
+	Options Options `json:"options"`
+	Public  bool    `json:"public,omitempty"` // an operator stored the text for all users
+}

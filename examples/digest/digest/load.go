@@ -30,16 +30,6 @@ func hashTag(hash string) string { return "hash:" + hash }
 // Digest is the cached value: a row of digest_cache. Callers share it and must not change it.
 type Digest = store.CacheRow
 
-// Metadata is stored beside a text, in the columns of that name.
-type Metadata struct {
-	Start   int64   `json:"period_start"` // unix ms
-	End     int64   `json:"period_end"`
-	Sources []int64 `json:"source_ids"`
-	Dropped int     `json:"links_dropped"`
-	Options Options `json:"options"`
-	Public  bool    `json:"public,omitempty"` // an operator stored the text for all users
-}
-
 // load returns a digest from its row or by a call. The cache remembers failures that have a code.
 func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, origin Origin, err error) {
 	deletion, err := s.store.LastDeletion(ctx) // a row that is deleted after this must not be written

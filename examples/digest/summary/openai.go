@@ -101,7 +101,7 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 		return Summary{}, err
 	}
 	got, err := o.ask(ctx, messages)
-	s := Summary{Model: o.cfg.Model, Items: items, Tokens: int64(max(got.Usage.TotalTokens, got.Usage.PromptTokens+got.Usage.CompletionTokens, 0))}
+	s := Summary{Model: o.cfg.Model, Items: items, Tokens: max(got.Usage.TotalTokens, got.Usage.PromptTokens+got.Usage.CompletionTokens, 0)}
 	if err != nil {
 		return s, err
 	}
