@@ -16,7 +16,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-root stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
+.PHONY: help test test-race test-root stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
 
 # The checker, built with the tag that lets its controls remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -38,13 +38,6 @@ test-mariadb: ## run the tests that start a MariaDB server; installs it with apt
 	@sh internal/tools/deps.sh mariadb
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB ./internal/dbtest
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run /mariadb ./internal/dbtest/sqllogtest
-
-soak: ## compare the site with and without its caches over 100,000 random steps (an hour or two)
-	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
-
-e2e: ## test the site in a headless Chromium; installs it with apt-get if possible
-	@sh internal/tools/deps.sh chromium
-	cd examples && SITE_E2E=1 go test -count=1 -v -run TestE2E ./site
 
 test-controls: deps-test ## remove safeguards of the log, one set after the other; the tests must detect each removal
 	go test -count=1 -tags twofold_controls -run Controls ./internal/follow ./invalidate/redislog ./internal/dbtest/sqllogtest

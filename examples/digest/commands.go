@@ -18,49 +18,28 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/app"
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/collector/pool"
-	"github.com/twofold-go/twofold/examples/digest/demo"
 	"github.com/twofold-go/twofold/examples/digest/digest"
-	"github.com/twofold-go/twofold/examples/digest/setup"
 	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
-type demoCmd struct {
-	Users int    `default:"1000" help:"The number of users, from 10 to 100,000 (${default})."`
-	DB    string `name:"db" help:"The database file, which must not exist (default: a temporary one)." placeholder:"FILE"`
-}
-
-// Run runs the demonstration.
-func (c *demoCmd) Run(p *program) error {
-	return demo.Run(p, demo.Config{Users: c.Users, DB: c.DB, Out: p.out})
-}
-
 type importCmd struct {
 	database
-	File string `arg:"" type:"existingfile" help:"The JSON file to import: see package setup."`
+	File string `arg:"" type:"existingfile" help:"SQL statements that add sources, packs and users, such as seed.sql."`
 }
 
-// Run imports the file.
+// Run runs the statements of the file.
 func (c *importCmd) Run(p *program) error {
-	f, err := os.Open(c.File)
+	statements, err := os.ReadFile(c.File)
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	file, err := setup.Read(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
-	}
 	return c.with(p, nil, func(a *app.App) error {
-		done, err := setup.Import(p, a.Store, file)
+		keys, err := a.Store.Import(p, string(statements))
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.File, err)
 		}
-		fmt.Fprintf(p.out, "added %d sources, %d packs, %d users\n", done.Sources, done.Packs, done.Users)
-		for _, slug := range slices.Sorted(maps.Keys(done.Keys)) {
-			fmt.Fprintf(p.out, "key of %s: %s\n", slug, done.Keys[slug])
-		}
-		for _, name := range slices.Sorted(maps.Keys(done.Deleted)) {
-			fmt.Fprintf(p.out, "source %q was deleted, and stays so: POST /api/admin/sources/%d/restore brings it back\n", name, done.Deleted[name])
+		for _, slug := range slices.Sorted(maps.Keys(keys)) {
+			fmt.Fprintf(p.out, "key of %s: %s\n", slug, keys[slug])
 		}
 		a.Collector.Tell(p)
 		return nil
@@ -157,7 +136,7 @@ func (c *generateCmd) Run(p *program) error {
 			fmt.Fprintf(p.err, "%s, from %s: %s to %s\n", res.State, cmp.Or(res.Origin, "nowhere"),
 				res.Window.Start.Format(time.RFC3339), res.Window.End.Format(time.RFC3339))
 			fmt.Fprintln(p.out, res.Row.Content)
-			return res.Err
+			return nil
 		}
 		report, err := a.GenerateAll(p, c.Type)
 		return errors.Join(err, printJSON(p, report), report.Err())
@@ -240,12 +219,11 @@ func (d *database) config(p *program) (app.Config, error) {
 func (d *database) env(p *program) (map[string]string, error) {
 	f, err := os.Open(cmp.Or(d.EnvFile, ".env"))
 	if d.EnvFile == "" && errors.Is(err, fs.ErrNotExist) {
-		return collector.Env(nil, p.environ), nil
+		return collector.ReadEnv(nil, p.environ)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	file, err := collector.ReadEnvFile(f)
-	return collector.Env(file, p.environ), err
+	return collector.ReadEnv(f, p.environ)
 }

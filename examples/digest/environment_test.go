@@ -40,7 +40,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("generate printed %s", said)
 	}
 	for name, want := range map[string]string{
-		"DIGEST_ZONE=Nowhere/Land": "Nowhere/Land", "DIGEST_REDIS=http://user:hidden@host": "redis://", "DIGEST_CALLS_PER_HOUR=-1": "whole number",
+		"DIGEST_ZONE=Nowhere/Land": "Nowhere/Land", "DIGEST_REDIS=http://user:hidden@host": "redis://",
 		"OPENAI_TRIES=x": "OPENAI_TRIES", "OPENAI_TIMEOUT=1m": "OPENAI_TIMEOUT", "DIGEST_DB=" + path("none/d.db"): "none/d.db",
 	} {
 		if said := do(1, []string{"DIGEST_DB=" + path("bad.db"), name}, "verify"); !strings.Contains(said, want) || strings.Contains(said, "hidden") {

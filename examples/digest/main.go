@@ -1,9 +1,9 @@
 // Command digest collects feeds and writes one digest for each combination of subscriptions
 // and each period, for any number of users, processes and retries. Without a command
-// it runs a demonstration, which needs no configuration.
+// it tells a story, which needs no configuration.
 //
 //	go run ./examples/digest
-//	go run ./examples/digest import sources.json
+//	go run ./examples/digest import examples/digest/seed.sql
 //	go run ./examples/digest serve
 package main
 
@@ -26,8 +26,8 @@ func main() {
 }
 
 type cli struct {
-	Demo     demoCmd     `cmd:"" default:"withargs" help:"Run a day of many users on invented feeds, in seconds (the default)."`
-	Import   importCmd   `cmd:"" help:"Add sources, packs and users from a JSON file; prints the new users' keys."`
+	Story    storyCmd    `cmd:"" default:"1" help:"Let many users read invented feeds for a morning, in seconds (the default)."`
+	Import   importCmd   `cmd:"" help:"Add sources, packs and users by SQL; prints the new users' keys."`
 	Serve    serveCmd    `cmd:"" help:"Serve the API and the feeds, fetch sources, and generate the digests of closed periods."`
 	Collect  collectCmd  `cmd:"" help:"Fetch the due sources, once."`
 	Generate generateCmd `cmd:"" help:"Generate the last closed period's digests for all users, or one."`

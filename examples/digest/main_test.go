@@ -80,20 +80,21 @@ func imported(t *testing.T, more ...string) (args []string, key string) {
 func importedFrom(t *testing.T, origin *httptest.Server, more ...string) (args []string, key string) {
 	t.Helper()
 	dir := t.TempDir()
-	file := filepath.Join(dir, "setup.json")
-	text := fmt.Sprintf(`{"sources": [{"name": "F", "type": "rss", "config": {"url": %q}}],
-		"packs": [{"slug": "start", "name": "Start", "default": true, "sources": ["F"]}],
-		"users": [{"slug": "ann", "name": "Ann", "email": "ann@example.com"}]}`, origin.URL)
+	file := filepath.Join(dir, "seed.sql")
+	text := fmt.Sprintf(`INSERT OR IGNORE INTO sources (id, name, type, config, created_at, updated_at) VALUES (1, 'F', 'rss', '{"url": %q}', unixepoch() * 1000, unixepoch() * 1000);
+		INSERT OR IGNORE INTO source_packs (id, slug, name, is_default, created_at) VALUES (1, 'start', 'Start', 1, 0);
+		INSERT OR IGNORE INTO source_pack_sources VALUES (1, 1);
+		INSERT OR IGNORE INTO users (id, slug, name, email, created_at) VALUES (1, 'ann', 'Ann', 'ann@example.com', 0)`, origin.URL)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args = append([]string{"--db", filepath.Join(dir, "d.db"), "--zone", "UTC", "--allow-private"}, more...)
 	out, _ := execute(t, 0, append([]string{"import", file}, args...)...)
-	found := regexp.MustCompile(`added 1 sources, 1 packs, 1 users\nkey of ann: (\S+)\n`).FindStringSubmatch(out)
+	found := regexp.MustCompile(`key of ann: (\S+)\n`).FindStringSubmatch(out)
 	if found == nil {
 		t.Fatalf("import printed %q", out)
 	}
-	if again, _ := execute(t, 0, append([]string{"import", file}, args...)...); !strings.Contains(again, "added 0 sources, 0 packs, 0 users") {
+	if again, _ := execute(t, 0, append([]string{"import", file}, args...)...); again != "" {
 		t.Errorf("import again printed %q", again)
 	}
 	return args, found[1]
@@ -242,14 +243,19 @@ func TestServeGeneratesByDefault(t *testing.T) {
 	}
 }
 
-// Without a command, the program runs the demonstration.
-func TestDemoIsTheDefault(t *testing.T) {
+// Without a command, the program tells its story, in which 300 users cost six calls.
+func TestStoryIsTheDefault(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // package demo tests the demonstration
-	var out, errs output
-	if s := run(ctx, nil, nil, nil, &out, &errs); s != 1 || !strings.Contains(errs.String(), "demo: ") {
-		t.Errorf("status %d, %s", s, &errs)
+	out, _ := execute(t, 0)
+	if strings.Count(out, "300 digests: map[") != 3 || strings.Count(out, "call:6 ") != 2 || strings.Count(out, "database:") != 1 {
+		t.Errorf("the story is\n%s", out)
+	}
+}
+
+// The file that the README names can be imported.
+func TestSeed(t *testing.T) {
+	if out, _ := execute(t, 0, "import", "seed.sql", "--db", filepath.Join(t.TempDir(), "d.db")); !strings.Contains(out, "key of ann: ") {
+		t.Errorf("import printed %q", out)
 	}
 }
 
@@ -273,14 +279,14 @@ func TestBadCalls(t *testing.T) {
 		"flag":          {2, "--sauce", []string{"collect", "--sauce"}},
 		"type":          {2, "--type", []string{"generate", "--type", "hourly"}},
 		"loop and one":  {2, "--source", []string{"collect", "--loop", "--source", "1"}},
-		"no file":       {2, "none.json", []string{"import", filepath.Join(dir, "none.json")}},
+		"no file":       {2, "none.sql", []string{"import", filepath.Join(dir, "none.sql")}},
 		"serve's types": {2, "--generate must be one of \"4h\",\"daily\"", []string{"serve", "--db", db, "--generate", "hourly"}},
 		"no base URL":   {2, "--base-url: 13 bytes, want a scheme, http or https, and a host", []string{"serve", "--db", db, "--base-url", "feeds.example"}},
 		"a path in it":  {2, "--base-url: 23 bytes", []string{"serve", "--db", db, "--base-url", "https://feeds.example/x"}},
 		"no env file":   {1, "none.env", []string{"collect", "--db", db, "--env-file", filepath.Join(dir, "none.env")}},
-		"env file":      {1, "line 2", []string{"collect", "--db", db, "--env-file", write("bad.env", "A=1\nsecret sauce\n")}},
+		"env file":      {1, "not NAME=value", []string{"collect", "--db", db, "--env-file", write("bad.env", "A=1\nsecret sauce\n")}},
 		"setting":       {1, "COLLECTOR_TICK", []string{"collect", "--db", db, "--env-file", write("tick.env", "COLLECTOR_TICK=soon\n")}},
-		"import":        {1, "bad file", []string{"import", "--db", db, write("bad.json", `{"secret": 1`)}},
+		"import":        {1, "bad.sql: ", []string{"import", "--db", db, write("bad.sql", `INSERT INTO nothing`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errs := execute(t, c.status, c.args...)

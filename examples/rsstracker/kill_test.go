@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/mmcdole/gofeed"
-
-	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // asProgram, if set, makes the test binary the program.
@@ -69,49 +67,6 @@ func (r *reader) missing(b *blog) (all []string) {
 		}
 	}
 	return all
-}
-
-// TestKillsNotice: the reader of TestKills notices a lost item, and one that comes back.
-func TestKillsNotice(t *testing.T) {
-	b := newBlog(t)
-	file, dir := configured(t, b.URL)
-	read := &reader{seen: map[string]string{}}
-	after := func(plant string) string {
-		t.Helper()
-		db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(dir, "rss.db")})
-		if err == nil {
-			_, err = db.Writer.ExecContext(t.Context(), plant)
-			err = errors.Join(err, db.Close())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status, out, errs := do(t, "run", "--config", file); status != 0 {
-			t.Fatalf("%s%s", out, errs)
-		}
-		return read.poll(t, filepath.Join(dir, "feeds", "blog", "rss.xml"))
-	}
-	if status, out, errs := do(t, "run", "--config", file); status != 0 {
-		t.Fatalf("%s%s", out, errs)
-	}
-	b.set(4, false)
-	if faults := after(`SELECT 1`); faults != "" || len(read.missing(b)) > 0 {
-		t.Errorf("before any fault: %s %v", faults, read.missing(b))
-	}
-	if faults := after(`DELETE FROM items WHERE guid LIKE '%/posts/3'; UPDATE urls SET state = 1`); faults != "" {
-		t.Errorf("an item that left the feed: %s", faults)
-	}
-	if faults := after(`UPDATE urls SET state = 0, changed = 0 WHERE guid LIKE '%/posts/3'`); !strings.Contains(faults, "/posts/3 is there twice, is back") {
-		t.Errorf("an item that is back: %q", faults)
-	}
-	b.set(5, false)
-	if faults := after(`SELECT 1`); faults != "" || len(read.missing(b)) > 0 {
-		t.Errorf("a new post: %s %v", faults, read.missing(b))
-	}
-	b.set(6, false) // without a run
-	if len(read.missing(b)) != 1 {
-		t.Error("a post that was never published is not missed")
-	}
 }
 
 // enoughTime limits TestKills.

@@ -1,5 +1,5 @@
 // Command rsstracker makes feeds of the new pages of sites that have a sitemap and no feed.
-// Without arguments it runs a demonstration.
+// Without arguments it tells a story.
 //
 //	go run ./examples/rsstracker run --config=sites.yaml
 //	go run ./examples/rsstracker serve --config=sites.yaml
@@ -25,7 +25,7 @@ func main() {
 }
 
 type cli struct {
-	Demo  demoCmd  `cmd:"" default:"withargs" help:"Follow an invented site through eight runs, and check the figures of each (the default)."`
+	Story storyCmd `cmd:"" default:"1" help:"Follow an invented site through three runs (the default)."`
 	Run   runCmd   `cmd:"" help:"Make one run of every site, or of one."`
 	Serve serveCmd `cmd:"" help:"Run the sites on their schedules, and serve the feeds."`
 	Stats statsCmd `cmd:"" help:"Print the statistics of the sites, as JSON."`

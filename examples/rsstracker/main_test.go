@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,14 +13,12 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/twofold-go/twofold/examples/internal/webtest"
-	"github.com/twofold-go/twofold/examples/rsstracker/config"
 )
 
 // TestMain runs the tests, or the program: see [process].
@@ -178,32 +174,6 @@ func TestRuns(t *testing.T) {
 	step(1, "", "run", "--no-incremental")
 }
 
-// A signal ends a run, and the program says what becomes of it.
-func TestInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-	}))
-	defer srv.Close()
-	file, _ := configured(t, srv.URL)
-	var out, errs bytes.Buffer
-	if status := run(ctx, []string{"run", "--config", file}, &out, &errs); status != 1 || !strings.Contains(errs.String(), "rsstracker: interrupted: the next run does the rest\n") {
-		t.Errorf("status %d; %s%s", status, &out, &errs)
-	}
-}
-
-// The HTTP cache outlives the process, so the next one sends conditional requests.
-func TestValidatorsOutliveTheProcess(t *testing.T) {
-	b := newBlog(t)
-	file, _ := configured(t, b.URL)
-	for n := range 3 {
-		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n {
-			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
-		}
-	}
-}
-
 // add appends to a configuration.
 func add(t *testing.T, file, text string) {
 	t.Helper()
@@ -216,20 +186,6 @@ func add(t *testing.T, file, text string) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// A damaged cache costs requests once, and no run fails.
-func TestDamagedCache(t *testing.T) {
-	b := newBlog(t)
-	file, dir := configured(t, b.URL)
-	if err := os.WriteFile(filepath.Join(dir, "rss.db.cache"), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 2 {
-		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n || strings.Contains(errs, "was renamed") != (n == 0) {
-			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
-		}
 	}
 }
 
@@ -278,270 +234,12 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// again counts the log lines about runs that are retried.
-type again struct{ n atomic.Int64 }
-
-func (a *again) Write(b []byte) (int, error) {
-	a.n.Add(int64(bytes.Count(b, []byte("it is retried"))))
-	return len(b), nil
-}
-
-// TestNobodyStarves: while failed runs wait for their retry, other sites run.
-func TestNobodyStarves(t *testing.T) {
-	const sites = 2 * atOnce
-	b := newBlog(t)
-	b.set(3, true)
-	file, _ := configured(t, b.URL)
-	for n := range sites {
-		add(t, file, fmt.Sprintf("  down%d:\n    sitemap_url: %s/map.xml\n    retry_delay: 1h\n    cron: %s\n    channel_config: {title: Down}\n", n, b.URL, notNow))
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done, waiting := make(chan int, 1), new(again)
-	go func() { done <- run(ctx, []string{"serve", "--config", file}, io.Discard, waiting) }()
-	for ctx.Err() == nil && waiting.n.Load() < sites {
-		<-time.After(10 * time.Millisecond)
-	}
-	if n := waiting.n.Load(); n < sites {
-		t.Errorf("%d sites were run, want %d", n, sites)
-	}
-	cancel()
-	<-done
-}
-
-// TestBounded: only a few runs are made at a time, and every site runs.
-func TestBounded(t *testing.T) {
-	var running, runs atomic.Int64
-	var mu sync.Mutex // protects most
-	var most int64
-	full := make(chan struct{}) // closed when as many runs are in progress as are allowed
-	site := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n := running.Add(1)
-		mu.Lock()
-		most = max(most, n)
-		mu.Unlock()
-		if n == atOnce && runs.Load() == 0 {
-			close(full)
-		}
-		<-full
-		<-time.After(20 * time.Millisecond) // time for one run too many to start
-		runs.Add(1)
-		running.Add(-1)
-		w.WriteHeader(http.StatusGone)
-	})
-	file, _ := configured(t, "http://127.0.0.1:1/")
-	const sites = 3 * atOnce
-	for n := range sites {
-		server := httptest.NewServer(site) // separate hosts, because requests to one host are sequential
-		t.Cleanup(server.Close)
-		add(t, file, fmt.Sprintf("  site%d:\n    sitemap_url: %s/map.xml\n    retries: 0\n    cron: %s\n    channel_config: {title: Site}\n", n, server.URL, notNow))
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan int, 1)
-	go func() { done <- run(ctx, []string{"serve", "--config", file}, io.Discard, io.Discard) }()
-	for ctx.Err() == nil && runs.Load() < sites {
-		<-time.After(10 * time.Millisecond)
-	}
-	cancel()
-	<-done
-	if most != atOnce || runs.Load() != sites { // no run is left
-		t.Errorf("%d at a time, %d runs; want %d, %d", most, runs.Load(), atOnce, sites)
-	}
-}
-
-func TestUsage(t *testing.T) {
-	file, _ := configured(t, "https://example.invalid")
-	for _, tc := range []struct {
-		args   string
-		status int
-		errs   string
-	}{
-		{"walk", 2, "unexpected argument walk"},
-		{"run --site", 2, "--site"},
-		{"run now", 2, "unexpected argument now"},
-		{"stats --no-incremental", 2, "unknown flag --no-incremental"},
-		{"reset --config " + file, 2, "--site"},
-		{"run --config nowhere.yaml", 1, "--config: open nowhere.yaml"},
-		{"run --site nobody --config " + file, 1, `--site: the configuration has no site "nobody", only ["blog"]`},
-		{"reset --site blog --config " + file, 1, "no such site"},
-	} {
-		if status, out, errs := do(t, strings.Fields(tc.args)...); status != tc.status || !strings.Contains(errs, tc.errs) {
-			t.Errorf("%s: status %d, want %d; %q %q, want %q", tc.args, status, tc.status, out, errs, tc.errs)
-		}
-	}
-}
-
-// TestHelp: -h lists every command, and the -h of a command its flags.
-func TestHelp(t *testing.T) {
-	for args, want := range map[string][]string{
-		"-h":       {"demo", "run", "serve", "stats", "reset"},
-		"run -h":   {"--config", "--site", "--[no-]incremental"},
-		"reset -h": {"--config", "--site"},
-	} {
-		status, out, _ := do(t, strings.Fields(args)...)
-		for _, w := range want {
-			if status != 0 || !strings.Contains(out, w) {
-				t.Errorf("%s: status %d, no %s in\n%s", args, status, w, out)
-			}
-		}
-	}
-}
-
-// TestRetries: a failed run is retried twice by default. If the site recovers in between,
-// no run is lost. Before the first run that reads something, there is no feed.
-func TestRetries(t *testing.T) {
-	b := newBlog(t)
-	file, dir := configured(t, b.URL+"\n    sitemap_url: "+b.URL+"/map.xml")
-	b.set(3, true)
-	status, out, errs := do(t, "run", "--config", file)
-	if b.hits != 3 || status != 1 || strings.Count(errs, "it is retried") != 2 {
-		t.Errorf("status %d, %d requests; want 1 and three runs\n%s%s", status, b.hits, out, errs)
-	}
-	if all, err := os.ReadDir(filepath.Join(dir, "feeds")); len(all) > 0 {
-		t.Errorf("after a first run that failed there is %v, %v", all, err)
-	}
-	b.mu.Lock()
-	b.hits, b.upAfter = 0, 1
-	b.mu.Unlock()
-	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "it is retried") != 1 {
-		t.Errorf("with a site that comes back: status %d\n%s%s", status, out, errs)
-	}
-}
-
-// opener opens a site when the log says that a run is retried.
-type opener struct {
-	bytes.Buffer
-	open func()
-}
-
-func (o *opener) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte("it is retried")) {
-		o.open()
-	}
-	return o.Buffer.Write(p)
-}
-
-// TestRetriesAskTheSite: a site that cannot be reached is remembered for a minute, but a retry asks it,
-// and so does the next run of a person.
-func TestRetriesAskTheSite(t *testing.T) {
-	for _, retries := range []int{0, 1} {
-		b := newBlog(t)
-		address := b.Listener.Addr().String()
-		b.Close()
-		again := &httptest.Server{Config: &http.Server{Handler: b.Config.Handler, ReadHeaderTimeout: time.Minute}}
-		file, _ := configured(t, "http://"+address+fmt.Sprintf("\n    retries: %d", retries))
-		log := &opener{open: func() {
-			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			again.Listener = l
-			again.Start()
-		}}
-		var out bytes.Buffer
-		status := run(t.Context(), []string{"run", "--config", file}, &out, log)
-		if retries == 0 {
-			log.open()
-			status = run(t.Context(), []string{"run", "--config", file}, &out, log)
-		}
-		if status != 0 || !strings.Contains(out.String(), "1 published") {
-			t.Errorf("%d retries: status %d\n%s%s", retries, status, out.String(), log.String())
-		}
-		if again.Listener != nil {
-			again.Close()
-		}
-	}
-}
-
-// TestMistakes: what no retry repairs fails at once, and the output says what to change.
-func TestMistakes(t *testing.T) {
-	b := newBlog(t)
-	for name, tc := range map[string]struct{ old, new, want string }{
-		"a private address": {"allow_private: true", "allow_private: false", "allow_private: true"},
-		"no sitemap there":  {"home: " + b.URL, "sitemap_url: " + b.URL + "/gone", "404 Not Found; check the site's sitemap_url"},
-		"a page":            {"home: " + b.URL, "sitemap_url: " + b.URL + "/posts/1", "not a sitemap: its root is <title>; check the site's sitemap_url"},
-		"a port":            {"home: " + b.URL, "sitemap_url: https://example.invalid:0/", "check the site's sitemap_url"},
-		"output":            {"/feeds\n", "/sites.yaml\n", "sites.yaml"},
-		"database":          {"/rss.db\n", "/\n", "state: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file, _ := configured(t, b.URL)
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			changed := strings.Replace(string(text), tc.old, tc.new, 1)
-			if err := os.WriteFile(file, []byte(changed), 0o600); err != nil || changed == string(text) {
-				t.Fatal(err, changed)
-			}
-			status, out, errs := do(t, "run", "--config", file)
-			if status != 1 || strings.Contains(errs, "it is retried") || !strings.Contains(out+errs, tc.want) {
-				t.Errorf("status %d, want 1 without retries and %q\n%s%s", status, tc.want, out, errs)
-			}
-		})
-	}
-}
-
-// TestSecretsAreHidden: no output shows a token of a sitemap's URL.
-func TestSecretsAreHidden(t *testing.T) {
-	b := newBlog(t)
-	b.index = "/map.xml?token=SECRET2"
-	file, _ := configured(t, b.URL+"/?token=SECRET1\n    sitemap_url: "+b.URL+"/index.xml?token=SECRET1")
-	shown := ""
-	for _, down := range []bool{false, true} {
-		b.set(3, down)
-		_, out, errs := do(t, "run", "--config", file)
-		_, stats, more := do(t, "stats", "--config", file)
-		shown += out + errs + stats + more
-	}
-	conf, err := config.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &app{file: conf, now: time.Now}
-	defer func() { _ = a.shut(t.Context()) }()
-	if err := a.open(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"/stats", "/healthz", "/blog/rss.xml"} {
-		w := httptest.NewRecorder()
-		a.server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
-		shown += w.Body.String()
-	}
-	if strings.Contains(shown, "SECRET") || !strings.Contains(shown, b.URL+"/index.xml") || !strings.Contains(shown, "Page /posts/2") {
-		t.Errorf("it shows a token, or too little:\n%s", shown)
-	}
-}
-
-// TestPrivateFiles: other users of the machine cannot read the databases.
-func TestPrivateFiles(t *testing.T) {
-	b := newBlog(t)
-	file, dir := configured(t, b.URL)
-	if status, out, errs := do(t, "run", "--config", file); status != 0 {
-		t.Fatalf("status %d\n%s%s", status, out, errs)
-	}
-	for _, name := range []string{"rss.db", "rss.db.cache"} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v; want -rw-------", name, info, err)
-		}
-	}
-}
-
-// TestDemo runs the demonstration, which checks its figures, and checks the output.
-func TestDemo(t *testing.T) {
-	status, out, errs := do(t, "demo")
-	for _, want := range []string{"\n3   nothing new", "cache.ErrNotModified", "httpcache.PurgeTags", "sqltier", "\n8   1 % new", "% less."} {
+// Without a command, the program tells its story: ten items, two more, and a 304 for the reader.
+func TestStory(t *testing.T) {
+	status, out, errs := do(t)
+	for _, want := range []string{"10 published", " 2 published,  3 requests", "1 304s; the reader gets 304"} {
 		if status != 0 || !strings.Contains(out, want) {
-			t.Errorf("status %d, no %q in\n%s%s", status, want, out, errs)
+			t.Errorf("status %d, %s; no %q in\n%s", status, errs, want, out)
 		}
-	}
-	t.Log("\n" + out)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if status := run(ctx, nil, io.Discard, io.Discard); status != 1 {
-		t.Errorf("a demonstration that was ended: status %d", status)
 	}
 }

@@ -1,24 +1,32 @@
-// Command site is a blog on a SQLite file or a PostgreSQL database. It serves its public
-// side from a cache. A write invalidates the pages that it changes, in all processes.
+// Command site is a blog on a SQLite file. It serves its public side from a cache. A write
+// invalidates the pages that it changes, in all processes. Without a command it tells what its
+// cache does, and ends.
 //
 //	go run ./examples/site
-//	go run ./examples/site -addr :8080 -db blog.db -admin-key secret
-//	go run ./examples/site -db postgres://localhost/blog -seed=false
-//	go run ./examples/site -demo
+//	go run ./examples/site serve --db blog.db
 package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
+
+	"github.com/twofold-go/twofold/examples/internal/command"
 )
+
+type cli struct {
+	Story storyCmd `cmd:"" default:"1" help:"Make a few requests to a new blog; show and check what the cache does (the default)."`
+	Serve serveCmd `cmd:"" help:"Serve a blog."`
+}
+
+type program struct {
+	context.Context
+	out io.Writer
+	log *slog.Logger
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -27,31 +35,8 @@ func main() {
 	os.Exit(status)
 }
 
+// run returns the exit status: 1 if something failed, 2 if the arguments are wrong.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	o, err := parse(args, errs)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	}
-	if err := serve(ctx, o, out, newLogger(errs)); err != nil {
-		fmt.Fprintln(errs, "site:", err)
-		return 1
-	}
-	return 0
-}
-
-// maxLogged is the greatest length of a value in a log line, in bytes. Strangers choose paths.
-const maxLogged = 400
-
-func newLogger(to io.Writer) *slog.Logger {
-	bounded := func(_ []string, a slog.Attr) slog.Attr {
-		text := a.Value.Kind() == slog.KindString || a.Value.Kind() == slog.KindAny
-		if s := a.Value.String(); text && len(s) > maxLogged {
-			a.Value = slog.StringValue(strings.ToValidUTF8(s[:maxLogged], "") + "…")
-		}
-		return a
-	}
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: bounded}))
+	p := &program{ctx, out, slog.New(slog.NewTextHandler(errs, nil))}
+	return command.Run(&cli{}, "site", "A blog served from a cache.", args, out, errs, p)
 }

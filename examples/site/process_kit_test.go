@@ -24,7 +24,7 @@ type process struct {
 
 // launch starts the test binary as the program on a free port, and returns when it is ready.
 func launch(ctx context.Context, flags ...string) (*process, error) {
-	s := &process{cmd: exec.CommandContext(ctx, os.Args[0], append([]string{"-addr", "127.0.0.1:0", "-admin-key", processKey}, flags...)...)}
+	s := &process{cmd: exec.CommandContext(ctx, os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--admin-key", processKey}, flags...)...)}
 	s.cmd.Env = append(os.Environ(), asSite+"=1")
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -38,12 +38,11 @@ func launch(ctx context.Context, flags ...string) (*process, error) {
 		words := strings.Fields(lines.Text())
 		switch text := lines.Text(); {
 		case strings.HasPrefix(text, "The site is at"):
-			s.URL = strings.TrimSuffix(words[len(words)-1], "/")
-		case strings.HasPrefix(text, "An API key is"):
-			s.APIKey = words[len(words)-1]
-		case strings.HasPrefix(text, "Ctrl+C"):
+			s.URL = strings.TrimSuffix(words[4], "/")
 			go io.Copy(io.Discard, out) //nolint:errcheck // it returns when the program ends
 			return s, nil
+		case strings.HasPrefix(text, "An API key is"):
+			s.APIKey = words[len(words)-1]
 		}
 	}
 	return nil, errors.Join(errors.New("the site has not come up"), lines.Err(), s.stop())

@@ -3,8 +3,6 @@ package main
 import (
 	"database/sql"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,8 +13,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/sitetest"
-	"github.com/twofold-go/twofold/internal/dbtest"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
@@ -25,85 +21,6 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
-}
-
-// onBoth runs a test with an empty database of each kind.
-func onBoth(t *testing.T, test func(t *testing.T, db string)) {
-	t.Run("SQLite", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "site.db")) })
-	t.Run("PostgreSQL", func(t *testing.T) {
-		server := dbtest.Postgres(t)
-		name, _ := server.Database(t)
-		test(t, server.DSN(name))
-	})
-}
-
-// Two sites with their own caches share a database. The site that writes shows its write at
-// once, the other one when it has applied the record.
-func TestTwoSites(t *testing.T) {
-	onBoth(t, func(t *testing.T, db string) {
-		steps := scaled(100)
-		w, wrong := inTurns(t, db, steps, nil)
-		if wrong != "" {
-			t.Error(wrong)
-		}
-		if w.few(steps) {
-			t.Errorf("%d writes, %d hits in %d reads: too few to show anything", w.writes, w.hits, w.reads)
-		}
-	})
-}
-
-// few reports whether too little was written or served from a cache to show anything.
-func (w *twins) few(steps int) bool {
-	return float64(w.hits) < minHits*float64(w.reads) || w.writes < steps/8
-}
-
-// The comparison notices a site that misses the other's writes.
-func TestTwoSitesNotice(t *testing.T) {
-	for _, layers := range [][]string{{"objects", "absences"}, {"responses"}} {
-		link := func(layer string, own second) invalidate.Log { return skips[twins](layers...)(nil, layer, own) }
-		if _, wrong := inTurns(t, filepath.Join(t.TempDir(), "site.db"), enough, link); wrong == "" {
-			t.Errorf("the comparison did not notice that %v miss the records", layers)
-		}
-	}
-}
-
-// inTurns lets two sites on one database write in turns, for a number of steps or until they have done
-// enough. After each write, it compares both with a site without caches, and returns the first
-// difference. link is the link of one of the two.
-func inTurns(t *testing.T, db string, steps int, link func(layer string, own second) invalidate.Log) (w *twins, wrong string) {
-	t.Helper()
-	key, err := furnish(t.Context(), sitetest.Open(t, db))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w = twinsOn(t, db, key, control{})
-	defer w.close()
-	other := w.site(sitetest.Open(t, db), siteConfig{link: link})
-	defer func() {
-		if err := other.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
-	seed := uint64(time.Now().UnixNano())
-	roll := rand.New(rand.NewPCG(seed, 0)).IntN
-	for n := 0; n < steps || w.few(steps) && n < 10*steps; n++ { // many writes of a few steps may be refused
-		if roll(2) == 0 {
-			w.cached, other = other, w.cached
-		}
-		did := w.write(roll)
-		if err := other.hear(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			r := w.request(roll)
-			for _, s := range []*site{w.cached, other, w.cached, other} { // once when it is rendered, once from the cache
-				if d := w.differ(s, r); d != "" {
-					return w, fmt.Sprintf("seed %d, after %s, at the writer's: %t: %s", seed, did, s == w.cached, d)
-				}
-			}
-		}
-	}
-	return w, ""
 }
 
 // A purge at one site also takes effect at the other.
@@ -138,7 +55,7 @@ func startTogether(t *testing.T, db string, flags ...[]string) (sites [2]*proces
 	for i := range sites {
 		wg.Go(func() {
 			var err error
-			if sites[i], err = launch(t.Context(), append([]string{"-db", db}, flags[i]...)...); err != nil {
+			if sites[i], err = launch(t.Context(), append([]string{"--db", db}, flags[i]...)...); err != nil {
 				t.Errorf("process %d: %v", i, err)
 			}
 		})
@@ -156,9 +73,9 @@ func startTogether(t *testing.T, db string, flags ...[]string) (sites [2]*proces
 // A process shows another one's write within the bound, even if the writer was killed. A
 // writer without caches also invalidates.
 func TestTwoProcesses(t *testing.T) {
-	for name, flags := range map[string][]string{"cached": {}, "uncached": {"-cache=false"}} {
+	for name, flags := range map[string][]string{"cached": {}, "uncached": {"--no-cache"}} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, db string) { oneWritesOneShows(t, startTogether(t, db, flags, nil)) })
+			oneWritesOneShows(t, startTogether(t, filepath.Join(t.TempDir(), "site.db"), flags, nil))
 		})
 	}
 }
@@ -192,34 +109,33 @@ func oneWritesOneShows(t *testing.T, sites [2]*process) {
 // A write by plain SQL reaches the pages: the tables of what an operator changes invalidate
 // themselves.
 func TestPlainSQLReachesPages(t *testing.T) {
-	onBoth(t, func(t *testing.T, db string) {
-		s := sitetest.Fill(t, db)
-		v := &visitor{t: t, site: build(t, s, siteConfig{})}
-		for _, tt := range []struct{ path, statement, shows string }{
-			{"/", `UPDATE nav_items SET label = 'Changed'`, "Changed"},
-			{"/", `UPDATE settings SET value = replace(value, '"author"', '"was"')`, ""},
-			{"/pages/about", `UPDATE pages SET title = 'All about it' WHERE slug = 'about'`, "All about it"},
-			{"/pages/about", `UPDATE pages SET slug = 'us' WHERE slug = 'about'`, ""},
-			{"/sitemap.xml", `DELETE FROM pages WHERE slug = 'us'`, ""},
-		} {
-			for range 2 {
-				v.ask("GET "+tt.path, "")
-			}
-			if got := v.ask("GET "+tt.path, "").Header().Get("Cache-Status"); !strings.Contains(got, hit) {
-				t.Fatalf("%s before the write: %s", tt.path, got)
-			}
-			other, err := sql.Open(map[bool]string{true: "pgx", false: "sqlite"}[strings.Contains(db, "postgres")], db)
-			if err == nil {
-				_, err = other.ExecContext(t.Context(), tt.statement)
-				err = errors.Join(err, other.Close(), v.hear(t.Context()))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := v.ask("GET "+tt.path, "")
-			if got := w.Header().Get("Cache-Status"); strings.Contains(got, hit) || !strings.Contains(w.Body.String(), tt.shows) {
-				t.Errorf("%s after %s: %s", tt.path, tt.statement, got)
-			}
+	db := filepath.Join(t.TempDir(), "site.db")
+	s := sitetest.Fill(t, db)
+	v := &visitor{t: t, site: build(t, s, siteConfig{})}
+	for _, tt := range []struct{ path, statement, shows string }{
+		{"/", `UPDATE nav_items SET label = 'Changed'`, "Changed"},
+		{"/", `UPDATE settings SET value = replace(value, '"author"', '"was"')`, ""},
+		{"/pages/about", `UPDATE pages SET title = 'All about it' WHERE slug = 'about'`, "All about it"},
+		{"/pages/about", `UPDATE pages SET slug = 'us' WHERE slug = 'about'`, ""},
+		{"/sitemap.xml", `DELETE FROM pages WHERE slug = 'us'`, ""},
+	} {
+		for range 2 {
+			v.ask("GET "+tt.path, "")
 		}
-	})
+		if got := v.ask("GET "+tt.path, "").Header().Get("Cache-Status"); !strings.Contains(got, hit) {
+			t.Fatalf("%s before the write: %s", tt.path, got)
+		}
+		other, err := sql.Open("sqlite", db)
+		if err == nil {
+			_, err = other.ExecContext(t.Context(), tt.statement)
+			err = errors.Join(err, other.Close(), v.hear(t.Context()))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := v.ask("GET "+tt.path, "")
+		if got := w.Header().Get("Cache-Status"); strings.Contains(got, hit) || !strings.Contains(w.Body.String(), tt.shows) {
+			t.Errorf("%s after %s: %s", tt.path, tt.statement, got)
+		}
+	}
 }

@@ -6,13 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
-	"net/http"
-	"os"
-	"path/filepath"
-	"text/template"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,110 +18,81 @@ import (
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-const (
-	usualAddr = "127.0.0.1:8080" // -addr, if it is free
-	grace     = 10 * time.Second // for running requests at the end
-)
-
-type hints struct {
-	URL, AdminKey string
-	Given         bool   // the operator chose AdminKey, so it is not printed: output ends up in logs
-	APIKey        string // only of a new database
+type serveCmd struct {
+	Addr      string        `default:"127.0.0.1:8080" help:"The address to listen on (${default})."`
+	DB        string        `name:"db" default:"blog.db" help:"The database file, created if it does not exist (${default})."`
+	AdminKey  string        `env:"SITE_ADMIN_KEY" help:"The key of the admin API, not printed (default: a new one, printed)."`
+	Seed      bool          `default:"true" negatable:"" help:"Fill a new database with sample posts (${default})."`
+	Cache     bool          `default:"true" negatable:"" help:"Cache objects and responses (${default})."`
+	Objects   int64         `default:"16" help:"Memory for objects, in MiB (${default})."`
+	Responses int64         `default:"64" help:"Memory for responses, in MiB; 0 caches only objects (${default})."`
+	HotPages  int           `default:"10" help:"How many pages of a list are cached (${default})."`
+	Schedule  time.Duration `default:"1s" help:"How often to publish scheduled posts (${default})."`
+	Poll      time.Duration `default:"500ms" help:"How often to look for writes of other processes, at most 1s (${default})."`
+	Audit     float64       `default:"0.001" help:"The share of the hits that are compared with the database (${default})."`
 }
 
-var hintText = template.Must(template.New("hints").Parse(`The site is at   {{.URL}}/
-The admin key is {{if .Given}}that of -admin-key{{else}}{{.AdminKey}}{{end}}
-{{with .APIKey}}An API key is    {{.}}
-{{end}}The cache is at  {{.URL}}/_cache (the password is the admin key)
-
-A hit, a write, and the fresh page:
-  curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
-  curl -H 'Authorization: Bearer {{if .Given}}ADMIN-KEY{{else}}{{.AdminKey}}{{end}}' -d '{"slug": "hello", "title": "Hello", "summary": "A first post.", "body": "It *works*.", "lang": "en", "status": "published"}' {{.URL}}/admin/api/posts
-  curl -si {{.URL}}/ | grep -i -e ^cache-status -e '<h2'
-
-Ctrl+C stops the site.
-`))
-
-func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err error) {
-	if o.db == "" {
-		dir, err := os.MkdirTemp("", "site")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir) //nolint:errcheck // the system cleans its temporary folder
-		o.db = filepath.Join(dir, "site.db")
+// Validate checks what package kong cannot check by itself.
+func (c *serveCmd) Validate() error {
+	switch {
+	case c.Objects < 1 || c.Responses < 0 || c.Objects+c.Responses > 1<<20:
+		return errors.New("--objects and --responses: want 1 to 1048576, in MiB; --responses=0 caches only objects")
+	case c.HotPages < 1:
+		return errors.New("--hot-pages: want at least 1")
+	case c.Schedule < 10*time.Millisecond || c.Poll < 10*time.Millisecond || c.Poll > time.Second:
+		return errors.New("--schedule and --poll: want at least 10ms, and --poll at most 1s")
+	case !(c.Audit >= 0 && c.Audit <= 1):
+		return errors.New("--audit: want a share from 0 to 1")
 	}
-	l, err := listen(ctx, o.addr)
+	return nil
+}
+
+// Run serves the blog until p ends.
+func (c *serveCmd) Run(p *program) (err error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(p, "tcp", c.Addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("--addr: want a free host:port, such as 127.0.0.1:8080: %w", err)
 	}
 	defer l.Close() //nolint:errcheck // the server has closed it, unless it did not start
-	s, err := store.Open(ctx, o.db)
+	s, err := store.Open(p, c.DB)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	hints, key := hints{URL: call.URL(l), AdminKey: cmp.Or(o.adminKey, rand.Text()), Given: o.adminKey != ""}, content.NewKey()
-	filled, err := seed.Fill(ctx, s, seed.Options{BaseURL: hints.URL, APIKey: key, Empty: !o.seed})
+	url, apiKey, adminKey := call.URL(l), content.NewKey(), cmp.Or(c.AdminKey, rand.Text())
+	filled, err := seed.Fill(p, s, seed.Options{BaseURL: url, APIKey: apiKey, Empty: !c.Seed})
 	if err != nil {
 		return err
+	}
+	limits := usual
+	limits.objects, limits.responses, limits.hotPages = c.Objects<<20, c.Responses<<20, c.HotPages
+	limits.schedule, limits.poll = c.Schedule, c.Poll
+	site, err := newSite(s, siteConfig{adminKey: adminKey, uncached: !c.Cache, objectsOnly: c.Responses == 0, limits: limits, audit: c.Audit, log: p.log})
+	if err != nil {
+		return err
+	}
+	if c.AdminKey == "" {
+		fmt.Fprintf(p.out, "The admin key is %s\n", adminKey)
 	}
 	if filled {
-		hints.APIKey = key
+		fmt.Fprintf(p.out, "An API key is %s\n", apiKey)
 	}
-	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, objectsOnly: !o.responses, limits: o.limits, audit: o.audit, log: log})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var demo errgroup.Group
-	if o.demo {
-		demo.Go(func() error {
-			defer cancel()
-			return tellDemo(ctx, hints, out)
-		})
-	} else if err := hintText.Execute(out, hints); err != nil {
-		return err
-	}
-	err = site.serve(ctx, l)
-	cancel()
-	return errors.Join(err, demo.Wait())
-}
-
-// listen listens at addr. If addr is empty and usualAddr is in use, it takes a free port.
-func listen(ctx context.Context, addr string) (net.Listener, error) {
-	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", cmp.Or(addr, usualAddr))
-	if err != nil && addr == "" {
-		return c.Listen(ctx, "tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("-addr: want a free host:port, such as %s: %w", usualAddr, err)
-	}
-	return l, nil
+	fmt.Fprintf(p.out, "The site is at %s/ and its cache at %[1]s/_cache (the password is the admin key)\n", url)
+	return site.serve(p, l)
 }
 
 // serve serves requests and does background work until ctx ends. Running requests may finish.
 func (s *site) serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{
-		Handler: s, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { service.Schedule(ctx, s.every, s.log, s.service.PublishDue); return nil })
 	if s.consumer != nil {
 		g.Go(func() error { s.consumer.Run(ctx); return nil })
 		g.Go(func() error { s.warmer.Run(ctx); return nil })
 	}
-	g.Go(func() error {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	<-ctx.Done() // ctx also ends when the server fails
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	g.Go(func() error { return call.Serve(ctx, nil, l, s, time.Minute, s.log) })
+	err := g.Wait()
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), call.Grace)
 	defer cancel()
-	return errors.Join(srv.Shutdown(end), s.Close(end), g.Wait())
+	return errors.Join(err, s.Close(end))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/examples/site/admin"
 	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/service"
@@ -38,6 +39,19 @@ type siteConfig struct {
 	link func(layer string, own second) invalidate.Log
 }
 
+// limits limit the memory of the caches, and say how often background work runs.
+type limits struct {
+	objects, absences, responses, maxBody int64 // bytes
+	hotPages, warmMax, queueMax, batch    int
+	warmDelay, schedule, poll, after      time.Duration
+}
+
+var usual = limits{
+	objects: 16 << 20, absences: 256 << 10, responses: 64 << 20, maxBody: httpcache.DefaultMaxBody, hotPages: 10,
+	warmMax: 1000, queueMax: 2048, batch: 100, after: 5 * time.Second,
+	warmDelay: 250 * time.Millisecond, schedule: time.Second, poll: 500 * time.Millisecond,
+}
+
 // newSite assembles a site on a database. Close the site before the store.
 func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	cfg.log = cmp.Or(cfg.log, slog.Default())
@@ -53,7 +67,7 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	t.service = service.New(s, sc)
 	mux := http.NewServeMux()
 	ac := admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}
-	mux.Handle("/", detached(web.New(web.Config{Reader: c.objects, Writes: admin.NewWrites(ac), Log: cfg.log, Wrap: c.wrap})))
+	mux.Handle("/", web.New(web.Config{Reader: c.objects, Writes: admin.NewWrites(ac), Log: cfg.log, Wrap: c.wrap}))
 	mux.Handle("/admin/api/", admin.New(ac))
 	mux.Handle("/admin/posts", admin.NewForm(ac))
 	operators, err := ops.New(ops.Config{
@@ -81,17 +95,4 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	})
 	t.Handler = mux
 	return t, nil
-}
-
-// answerWithin limits how long a public request takes.
-const answerWithin = 30 * time.Second
-
-// detached answers clients that close their half of the connection, too. The server cancels their
-// requests. A client that has left costs no more than one that stays.
-func detached(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerWithin)
-		defer cancel()
-		next.ServeHTTP(w, r.WithContext(ctx))
-	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 
@@ -11,20 +10,16 @@ import (
 )
 
 // A run of the machine has stepsOfRun steps on average. There are enough runs for minSteps
-// steps, and many more with SITE_SOAK in the environment.
+// steps.
 const (
 	stepsOfRun = 300
 	minSteps   = 2_000
-	soakSteps  = 100_000
 	minHits    = 0.2 // share of reads: answers that no cache serves prove nothing about caches
 )
 
 // After any writes and reads, the cached site answers exactly like the one without caches.
 func TestTwins(t *testing.T) {
-	want := minSteps
-	if os.Getenv("SITE_SOAK") != "" {
-		want = soakSteps
-	}
+	const want = minSteps
 	seed := setRapid(t)
 	var m machine
 	for run := 0; m.steps < want || m.few() && m.steps < 10*want; run++ { // many short runs may have few hits
@@ -68,7 +63,7 @@ func (m *machine) share() float64 { return float64(m.hits) / float64(m.reads) }
 func (m *machine) few() bool { return m.share() < minHits || m.writes < m.steps/8 }
 
 func (m *machine) run(t *testing.T, rt *rapid.T) {
-	w := newTwins(t, control{})
+	w := newTwins(t)
 	defer w.close()
 	read := func(rt *rapid.T) {
 		m.steps++

@@ -20,7 +20,6 @@ var hosts = []string{"blog.example", "www.example"}
 // pools are the values of the parts of a URL. There are few, so that pages are often read,
 // written and read again. The last of each is never written.
 var pools = map[string][]string{
-	"lang":  {"", "/zh"},
 	"post":  {"a", "b", "c", "d", "e", "no-post"},
 	"page":  {"p", "q", "no-page"},
 	"tag":   {"go", "tea", "web", "new", "no-tag"},
@@ -31,12 +30,12 @@ var pools = map[string][]string{
 
 // patterns are all kinds of public URLs. Repeated ones are read more often.
 var patterns = []string{
-	"{lang}/", "{lang}/", "{lang}/?page={n}", "{lang}/posts/{post}", "{lang}/posts/{post}", "{lang}/posts/{post}", "{lang}/pages/{page}",
-	"{lang}/tags/{tag}", "{lang}/tags/{tag}?page={n}", "{lang}/months/{month}", "{lang}/rss.xml",
-	"/p/{id}", "/page/{id}", "/page/{id}", "/sitemap.xml", "/robots.txt", "/static/site.css", "{lang}/nope", "{lang}/posts/", "//", "/posts/a/..",
-	"/api/v1/posts", "/api/v1/posts?page={n}", "/api/v1/posts?lang=zh&page={n}", "/api/v1/posts?tag={tag}", "/api/v1/posts?month={month}",
-	"/api/v1/posts?month={month}&tag={tag}", "/api/v1/posts/{post}", "/api/v1/pages/{page}", "/api/v1/tags", "/api/v1/months?lang=zh",
-	"/api/v1/tags?lang=fr", "/api/v1/nope",
+	"/", "/", "/?page={n}", "/posts/{post}", "/posts/{post}", "/posts/{post}", "/pages/{page}",
+	"/tags/{tag}", "/tags/{tag}?page={n}", "/months/{month}", "/rss.xml",
+	"/p/{id}", "/page/{id}", "/page/{id}", "/sitemap.xml", "/robots.txt", "/static/site.css", "/nope", "/posts/", "//", "/posts/a/..",
+	"/api/v1/posts", "/api/v1/posts?page={n}", "/api/v1/posts?page={n}", "/api/v1/posts?tag={tag}", "/api/v1/posts?month={month}",
+	"/api/v1/posts?month={month}&tag={tag}", "/api/v1/posts/{post}", "/api/v1/pages/{page}", "/api/v1/tags", "/api/v1/months",
+	"/api/v1/nope",
 }
 
 var blank = regexp.MustCompile(`\{(\w+)\}`)
@@ -79,8 +78,8 @@ func (q request) http() *http.Request {
 
 // hot are the targets that are read most: only a page that was read before can be stale.
 var hot = []string{
-	"/", "/?page=2", "/zh/", "/posts/a", "/posts/b", "/zh/posts/c", "/pages/p", "/page/1", "/tags/go", "/months/2026-11", "/p/1", "/rss.xml",
-	"/zh/rss.xml", "/sitemap.xml", "/api/v1/posts", "/api/v1/posts/a", "/api/v1/pages/p", "/api/v1/tags", "/api/v1/months?lang=zh",
+	"/", "/?page=2", "/posts/a", "/posts/b", "/pages/p", "/page/1", "/tags/go", "/months/2026-11", "/p/1", "/rss.xml",
+	"/sitemap.xml", "/api/v1/posts", "/api/v1/posts/a", "/api/v1/pages/p", "/api/v1/tags", "/api/v1/months",
 }
 
 // plainly returns a request for a target without special headers.
@@ -151,7 +150,7 @@ func odd(roll dice, target string) string {
 	path, query, _ := strings.Cut(target, "?")
 	return path + "?" + pick(roll, []string{
 		query + "&utm_source=x", "b=1&" + query + "&a=2", query + "&" + query, query + ";x=1", query + "&%zz", query + "&page=2", "page=2&" + query,
-		query + "&lang=zh", "page=%32", "page=2&page=3", "page=", "page", "&&", "month=2026-11&tag=go&lang=en", "lang=en&tag=go&month=2026-11",
+		"page=%32", "page=2&page=3", "page=", "page", "&&", "month=2026-11&tag=go", "tag=go&month=2026-11",
 	})
 }
 

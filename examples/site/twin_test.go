@@ -34,9 +34,7 @@ type twins struct {
 	t             *testing.T
 	store         *store.Store
 	cached, plain *site
-	live          atomic.Pointer[site] // cached, for its followers; nil at first and in the end
-	visits        sync.Mutex           // one at a time
-	now           atomic.Int64         // Unix milliseconds
+	now           atomic.Int64 // Unix milliseconds
 
 	posts, pages  *shelf // for writers
 	writes, fails int    // successful writes, and refused ones
@@ -49,9 +47,8 @@ type twins struct {
 	hits    int
 }
 
-// newTwins returns twins on a small database, the cached one without a safeguard. End them with
-// close.
-func newTwins(t *testing.T, c control) *twins {
+// newTwins returns twins on a small database. End them with close.
+func newTwins(t *testing.T) *twins {
 	t.Helper()
 	base, err := base()
 	if err != nil {
@@ -61,12 +58,11 @@ func newTwins(t *testing.T, c control) *twins {
 	if err := os.WriteFile(path, base.file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.sabotage(t, path)
-	return twinsOn(t, path, base.key, c)
+	return twinsOn(t, path, base.key)
 }
 
 // twinsOn returns twins on a furnished database.
-func twinsOn(t *testing.T, db, key string, c control) *twins {
+func twinsOn(t *testing.T, db, key string) *twins {
 	t.Helper()
 	w := &twins{t: t, goodKey: key, keys: []string{key}, posts: newShelf("post", 3), pages: newShelf("page", 2), etags: map[string][]string{}}
 	w.now.Store(sitetest.Now().UnixMilli())
@@ -74,15 +70,7 @@ func twinsOn(t *testing.T, db, key string, c control) *twins {
 	if w.store, err = store.Open(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	link := func(layer string, own second) invalidate.Log {
-		if c.link == nil {
-			return patiently(layer, own)
-		}
-		own.Log = patient{own.Log}
-		return c.link(w, layer, own)
-	}
-	w.cached = w.site(w.store, siteConfig{link: link})
-	w.live.Store(w.cached)
+	w.cached = w.site(w.store, siteConfig{link: patiently})
 	w.plain = w.site(w.store, siteConfig{uncached: true})
 	return w
 }
@@ -118,9 +106,6 @@ func (w *twins) site(s *store.Store, cfg siteConfig) *site {
 }
 
 func (w *twins) close() {
-	w.visits.Lock() // until the last visit has ended
-	w.live.Store(nil)
-	w.visits.Unlock()
 	ctx := context.Background()
 	if err := errors.Join(w.cached.Close(ctx), w.plain.Close(ctx), w.store.Close()); err != nil {
 		w.t.Error(err)
@@ -161,19 +146,19 @@ func furnish(ctx context.Context, s *store.Store) (key string, err error) {
 	svc := service.New(s, service.Config{Now: sitetest.Now})
 	errs := []error{
 		svc.UpdateSettings(ctx, twinSettings(hosts[0], 2)),
-		svc.UpdateNavigation(ctx, []content.NavItem{{Lang: content.English, Label: "Home", URL: "/"}}),
+		svc.UpdateNavigation(ctx, []content.NavItem{{Label: "Home", URL: "/"}}),
 	}
 	for _, slug := range pools["tag"][:3] {
 		errs = append(errs, svc.CreateTag(ctx, content.Tag{Slug: slug, Name: strings.ToUpper(slug)}))
 	}
-	for i, slug := range pools["post"][:3] {
+	for _, slug := range pools["post"][:3] {
 		_, err := svc.SavePost(ctx, 0, service.PostInput{
-			Slug: slug, Title: "Title", Body: "*b*", Lang: content.Langs[i/2], Status: content.Published, Tags: []string{"go"},
+			Slug: slug, Title: "Title", Body: "*b*", Status: content.Published, Tags: []string{"go"},
 		})
 		errs = append(errs, err)
 	}
-	for i, slug := range pools["page"][:2] {
-		_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: "Page", Body: "b", Lang: content.Langs[i]})
+	for _, slug := range pools["page"][:2] {
+		_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: "Page", Body: "b"})
 		errs = append(errs, err)
 	}
 	_, key, err = svc.CreateAPIKey(ctx, service.KeyInput{Label: "L", Scopes: content.Scopes})
@@ -183,7 +168,7 @@ func furnish(ctx context.Context, s *store.Store) (key string, err error) {
 func twinSettings(host string, perPage int) content.Settings {
 	return content.Settings{
 		BaseURL: "http://" + host, Author: "A", PostsPerPage: perPage, FeedItems: 3,
-		Texts: map[content.Lang]content.Text{content.English: {Title: "T"}, content.Chinese: {Title: "题"}},
+		Title: "T",
 	}
 }
 

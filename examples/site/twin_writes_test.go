@@ -150,7 +150,7 @@ func (w *twins) remove(s *shelf, roll dice) string {
 func (w *twins) post(roll dice, id int64) string {
 	in := service.PostInput{
 		Slug: w.posts.slug(roll, id), Title: pick(roll, []string{"T", "U & <i>"}), Summary: pick(roll, []string{"", "S"}),
-		Body: pick(roll, []string{"b", "# H\n\n*c* & <script>"}), Lang: pick(roll, append(content.Langs, content.English)),
+		Body:   pick(roll, []string{"b", "# H\n\n*c* & <script>"}),
 		Status: pick(roll, []content.Status{content.Draft, content.Scheduled, content.Published, content.Published, content.Published}),
 		Tags:   pick(roll, [][]string{nil, {}, {"go"}, {"go"}, {"go", "tea"}, {"web"}}),
 	}
@@ -188,7 +188,7 @@ func (w *twins) publishDue(roll dice) string {
 
 func (w *twins) page(roll dice, id int64) string {
 	in := service.PageInput{
-		Slug: w.pages.slug(roll, id), Title: pick(roll, []string{"T", "U"}), Body: "b", Lang: pick(roll, content.Langs),
+		Slug: w.pages.slug(roll, id), Title: pick(roll, []string{"T", "U"}), Body: "b",
 	}
 	return w.save(w.pages, id, in.Slug, in)
 }
@@ -219,7 +219,7 @@ func (w *twins) deleteTag(roll dice) string {
 }
 
 func (w *twins) navigation(roll dice) string {
-	n := content.NavItem{Lang: pick(roll, content.Langs), Label: pick(roll, []string{"L", "M"}), URL: pick(roll, []string{"/", "/pages/p"})}
+	n := content.NavItem{Label: pick(roll, []string{"L", "M"}), URL: pick(roll, []string{"/", "/pages/p"})}
 	did, _ := w.send(http.MethodPut, "/navigation", map[string]any{"items": []content.NavItem{n}})
 	return did
 }

@@ -1,10 +1,9 @@
 #!/bin/sh
 # Makes sure that what the tests need besides Go is there: redis-server and
 # PostgreSQL, which they start themselves on free ports, and a C compiler for the
-# race detector. With the argument "mariadb", MariaDB as well; with "chromium", only
-# a Chromium, for `make e2e`. Debian and its relatives get them from apt-get;
-# elsewhere this says what to install. With REDIS_URL set, no redis-server is
-# looked for.
+# race detector. With the argument "mariadb", MariaDB as well. Debian and its
+# relatives get them from apt-get; elsewhere this says what to install. With
+# REDIS_URL set, no redis-server is looked for.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -22,18 +21,7 @@ have_postgres() {
 }
 have_mariadb() { have "${TWOFOLD_MARIADB_SERVER:-mariadbd}" || have /usr/sbin/mariadbd; }
 
-have_chromium() {
-	for name in "${CHROMIUM:-chromium}" chromium chromium-browser google-chrome; do
-		have "$name" && return
-	done
-	return 1
-}
-
 missing() {
-	if [ "$1" = chromium ]; then
-		have_chromium || printf ' chromium'
-		return
-	fi
 	[ -n "${REDIS_URL:-}" ] || have redis-server || printf ' redis-server'
 	have_postgres || printf ' postgresql'
 	have "${CC:-cc}" || have gcc || have clang || printf ' gcc libc6-dev'
@@ -48,11 +36,11 @@ give_up() {
 	echo "The tests need software that was not found, and $1." >&2
 	echo "Please install (names as in Debian):$packages" >&2
 	echo "  Debian, Ubuntu:  sudo apt-get install$packages" >&2
-	echo "  Fedora:          sudo dnf install redis postgresql-server gcc (mariadb-server, chromium)" >&2
-	echo "  Arch:            sudo pacman -S redis postgresql gcc (mariadb, chromium)" >&2
-	echo "  macOS:           brew install redis postgresql (mariadb, chromium) && xcode-select --install" >&2
-	echo "or point REDIS_URL at a Redis that the tests may write to, TWOFOLD_POSTGRES_BIN at" >&2
-	echo "the folder of PostgreSQL's initdb, and CHROMIUM at a Chrome." >&2
+	echo "  Fedora:          sudo dnf install redis postgresql-server gcc (mariadb-server)" >&2
+	echo "  Arch:            sudo pacman -S redis postgresql gcc (mariadb)" >&2
+	echo "  macOS:           brew install redis postgresql (mariadb) && xcode-select --install" >&2
+	echo "or point REDIS_URL at a Redis that the tests may write to, or TWOFOLD_POSTGRES_BIN at" >&2
+	echo "the folder of PostgreSQL's initdb." >&2
 	exit 1
 }
 

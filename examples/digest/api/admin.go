@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -46,34 +45,22 @@ func (a *api) resume(r *request) (any, error) {
 	return a.Collector.SourceStatus(st), err
 }
 
-func (a *api) allUsers(r *request) (any, error) {
-	after, limit := r.query.Number("after", 0, 0, math.MaxInt), r.query.Number("limit", 100, 1, 1000)
-	if err := r.query.Err(); err != nil {
-		return nil, err
-	}
-	all, err := a.Store.Users(r.Context(), int64(after), limit)
-	return call.List("users", all, err)
-}
-
 type condition struct {
 	collector.Health
-	Reason     string            `json:"reason,omitempty"` // why the status is not "ok"
-	Generation digest.Generation `json:"generation"`
-	Verified   *Verified         `json:"verified"` // null if there was no verification yet
+	Reason   string    `json:"reason,omitempty"` // why the status is not "ok"
+	Verified *Verified `json:"verified"`         // null if there was no verification yet
 }
 
-// health reports whether sources are fetched and digests generated. A used-up budget is not
-// a 503: another process shares the budget.
+// health reports whether sources are fetched.
 func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	var c condition
-	var err, err2 error
+	var err error
 	c.Health, err = a.Collector.Health(r.Context())
-	c.Generation, err2 = a.Digests.Generation(r.Context())
 	if a.Verified != nil {
 		c.Verified = a.Verified()
 	}
 	status := http.StatusServiceUnavailable
-	switch err := errors.Join(err, err2); {
+	switch {
 	case err != nil:
 		a.Log.ErrorContext(r.Context(), "health cannot be read", "err", err)
 		c.Reason = "the database does not answer"

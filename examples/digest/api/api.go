@@ -88,12 +88,6 @@ func (a *api) routes() []route {
 			return a.changeSource(r, func(tx *store.Tx) (int64, error) { return r.id, tx.PauseSource(r.Context(), r.id) })
 		})},
 		{"POST /api/admin/sources/{id}/resume", operators, nil, get(a, a.resume)},
-		{"GET /api/admin/users", operators, []string{"after", "limit"}, get(a, a.allUsers)},
-		{"PATCH /api/admin/users/{id}", operators, nil, do(a, a.editUser)},
-		{"DELETE /api/admin/users/{id}", operators, nil, get(a, func(r *request) (any, error) {
-			err := a.Store.Write(r.Context(), func(tx *store.Tx) error { return tx.DeleteUser(r.Context(), r.id) })
-			return map[string]int64{"removed": r.id}, err
-		})},
 		{"GET /api/raw-items", known, []string{"source_id", "since", "limit", "offset"}, get(a, a.rawItems)},
 		{"GET /api/raw-items/stats", known, nil, get(a, func(r *request) (any, error) {
 			all, err := a.Store.ItemStats(r.Context(), r.who.user.ID, r.who.operator)
@@ -168,8 +162,6 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 func explain(err error) *call.Problem {
 	switch {
-	case errors.Is(err, store.ErrTaken):
-		return &call.Problem{Status: http.StatusConflict, Text: "the email or the slug belongs to another user"}
 	case errors.Is(err, store.ErrNotFound):
 		return &call.Problem{Status: http.StatusNotFound, Text: "not found, or not visible to you"}
 	}

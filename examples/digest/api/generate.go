@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -30,8 +29,7 @@ type generated struct {
 	Hash   string        `json:"combination_hash,omitempty"` // of sources and options
 	Start  time.Time     `json:"period_start,omitzero"`
 	End    time.Time     `json:"period_end,omitzero"`
-	Note   string        `json:"note,omitempty"` // why the digest is stale, and until when
-	Digest *store.Digest `json:"digest"`         // null if the period has no items
+	Digest *store.Digest `json:"digest"` // null if the period has no items
 }
 
 func (a *api) postDigest(r *request, in given) (any, error) {
@@ -51,10 +49,7 @@ func (a *api) postDigest(r *request, in given) (any, error) {
 		return nil, a.later(err)
 	}
 	out := generated{State: res.State, Origin: res.Origin, Hash: res.Hash, Start: res.Window.Start, End: res.Window.End}
-	if res.Err != nil {
-		out.Note = a.later(res.Err).Error()
-	}
-	if res.State == digest.Ready || res.State == digest.Stale {
+	if res.State == digest.Ready {
 		out.Digest = &res.Row
 	}
 	return out, nil
@@ -62,17 +57,9 @@ func (a *api) postDigest(r *request, in given) (any, error) {
 
 // later returns the answer for a digest that cannot be generated now.
 func (a *api) later(err error) error {
-	p := &call.Problem{Status: http.StatusServiceUnavailable, Text: "the digest cannot be written now; try again later", After: 10 * time.Second}
+	p := &call.Problem{Status: http.StatusServiceUnavailable, Text: "the digest cannot be written now; try again later", After: time.Minute}
 	if e, ok := errors.AsType[*summary.RateLimitError](err); ok {
 		p.After = time.Until(e.Until)
-	}
-	if e, ok := errors.AsType[*digest.RefusedError](err); ok {
-		p.After = e.Until.Sub(a.Store.Now())
-		p.Text = "the model did not write the digest; the next attempt is at " + e.Until.UTC().Format(time.RFC3339)
-	}
-	if e, ok := errors.AsType[*digest.BudgetError](err); ok {
-		p.After = e.Until.Sub(a.Store.Now())
-		p.Text = fmt.Sprintf("the budget of %d calls per hour is used up until %s", e.Limit, e.Until.UTC().Format(time.RFC3339))
 	}
 	p.After = max(p.After, time.Second)
 	return p

@@ -5,11 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"path"
 	"strings"
 
-	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/internal/call"
 )
@@ -92,39 +89,6 @@ func (a *api) check(e store.SourceEdit, s store.Source) error {
 	}
 	if err := a.Collector.Check(s); err != nil {
 		return call.Bad("type or config", "%v", err)
-	}
-	return nil
-}
-
-func (a *api) editUser(r *request, e store.UserEdit) (any, error) {
-	if err := cmp.Or(text("name", e.Name), text("email", e.Email), text("slug", e.Slug)); err != nil {
-		return nil, err
-	}
-	if e.Slug != nil {
-		if err := CheckSlug(*e.Slug); err != nil {
-			return nil, call.Bad("slug", "%v", err)
-		}
-	}
-	if string(e.Options) == "null" { // as for the other fields, null means no change
-		e.Options = nil
-	}
-	if _, err := digest.ParseOptions(e.Options); err != nil {
-		return nil, call.Bad("options", "%v", err)
-	}
-	var u store.User
-	err := a.Store.Write(r.Context(), func(tx *store.Tx) (err error) {
-		if err = tx.EditUser(r.Context(), r.id, e); err == nil {
-			u, err = tx.User(r.Context(), r.id)
-		}
-		return err
-	})
-	return u, err
-}
-
-// CheckSlug refuses a slug that cannot have a feed: /feed/SLUG is the page, /feed/SLUG.rss the RSS.
-func CheckSlug(slug string) error {
-	if path.Clean("/"+slug) != "/"+slug || strings.HasSuffix(slug, ".rss") {
-		return fmt.Errorf("%d bytes, must not hold . or .. between slashes, nor end in a slash or .rss", len(slug))
 	}
 	return nil
 }

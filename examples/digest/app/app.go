@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -40,8 +39,7 @@ const (
 type Config struct {
 	DB    string // the database file; created if it does not exist
 	Redis string // URL of a Redis that replaces the file as the store of cells. Empty means the file
-	// Env holds settings: see [collector.SettingsFrom], [summary.FromEnv] and, for
-	// DIGEST_CALLS_PER_HOUR, [digest.Config].
+	// Env holds settings: see [collector.SettingsFrom] and [summary.FromEnv].
 	Env          map[string]string
 	Zone         string             // the time zone of the periods; empty means see digest.Config
 	Key          string             // the operator's API key; empty means that no key is valid
@@ -105,13 +103,6 @@ func (a *App) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	budget, err := callsPerHour(a.cfg.Env, summariser.Variant().Model != "")
-	if err != nil {
-		return err
-	}
-	if budget > 0 {
-		a.cfg.Log.InfoContext(ctx, "calls of the model are limited; DIGEST_CALLS_PER_HOUR changes it", "per_hour", budget)
-	}
 	meters, metrics, err := openMetrics(a.cfg.Log)
 	if err != nil {
 		return fmt.Errorf("app: metrics: %w", err)
@@ -121,31 +112,13 @@ func (a *App) build(ctx context.Context) (err error) {
 	}
 	a.close = append(a.close, func(context.Context) error { return a.Store.Close() })
 	cfg := digest.Config{
-		Store: a.Store, Summariser: summariser, Zone: a.cfg.Zone, CallsPerHour: budget, ErrorTTL: a.cfg.ErrorTTL,
+		Store: a.Store, Summariser: summariser, Zone: a.cfg.Zone, ErrorTTL: a.cfg.ErrorTTL,
 		Logger: a.cfg.Log, MeterProvider: meters,
 	}
 	if err := a.openDigests(ctx, cfg); err != nil {
 		return err
 	}
 	return a.openCollector(settings, metrics)
-}
-
-// DefaultCallsPerHour limits the calls of a model that costs money. A user's key can order calls:
-// each change of the subscriptions may need one. The source document's 80 combinations need 320
-// at the beginning of a week that begins a month.
-const DefaultCallsPerHour = 400
-
-func callsPerHour(env map[string]string, costs bool) (int64, error) {
-	const name, most = "DIGEST_CALLS_PER_HOUR", 1_000_000
-	text := env[name]
-	if text == "" && costs {
-		return DefaultCallsPerHour, nil
-	}
-	n, err := strconv.ParseUint(cmp.Or(text, "0"), 10, 31)
-	if err != nil || n > most {
-		return 0, fmt.Errorf("app: %s=%.20q, want a whole number up to %d, 0 for no limit, or no such variable", name, text, most)
-	}
-	return int64(n), nil //nolint:gosec // it has 31 bits
 }
 
 func (a *App) openDigests(ctx context.Context, cfg digest.Config) error {

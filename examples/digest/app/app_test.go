@@ -2,14 +2,11 @@ package app_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,13 +15,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
-	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 	"github.com/twofold-go/twofold/examples/internal/webtest"
-	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -123,23 +118,6 @@ func TestGenerateAll(t *testing.T) {
 	}
 }
 
-// A failure of the model counts for each user, and is reported once.
-func TestGenerateAllCountsFailures(t *testing.T) {
-	path := storetest.Path(t)
-	fill(t, path, noon, 3)
-	s := &scribe{err: summary.ErrRefused}
-	a := open(t, app.Config{DB: path, Zone: "UTC", Now: func() time.Time { return noon }, Summariser: s})
-	r, err := a.GenerateAll(t.Context(), digest.Daily)
-	if err != nil || r.Failed != 3 || !errors.Is(r.Err(), summary.ErrRefused) || !strings.Contains(r.Err().Error(), "3 of 4 users") {
-		t.Errorf("%+v, %v, %v", r, r.Err(), err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := a.GenerateAll(ctx, digest.Daily); !errors.Is(err, context.Canceled) {
-		t.Errorf("after cancel: %v", err)
-	}
-}
-
 // serving runs Serve. The test stops it at its end.
 func serving(t *testing.T, a *app.App, s app.Serving) (url string, end func()) {
 	t.Helper()
@@ -213,174 +191,5 @@ func TestMetrics(t *testing.T) {
 	}
 	if status, body := webtest.Get(t, srv.URL+"/api/digest-cache/stats", "the operator's key"); status != http.StatusOK || !strings.Contains(body, `"llm_calls":1`) {
 		t.Errorf("stats: %d %s", status, body)
-	}
-}
-
-// feed is an origin with an ETag. It counts its requests.
-type feed struct{ asked, known atomic.Int64 }
-
-func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.asked.Add(1)
-	w.Header().Set("ETag", `"1"`)
-	if r.Header.Get("If-None-Match") == `"1"` {
-		f.known.Add(1)
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	w.Header().Set("Content-Type", "application/rss+xml")
-	_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>F</title><item><guid>1</guid><title>One</title><link>https://f.example/1</link></item></channel></rss>`)
-}
-
-// Validators outlive the process: the next one makes a conditional request.
-func TestValidatorsOutliveTheProcess(t *testing.T) {
-	for name, redis := range map[string]bool{"file": false, "redis": true} {
-		t.Run(name, func(t *testing.T) {
-			f := &feed{}
-			srv := httptest.NewServer(f)
-			defer srv.Close()
-			cfg := app.Config{DB: storetest.Path(t), Zone: "UTC", AllowPrivate: true, Log: quiet(), Services: fetchers.Config{Share: -1}}
-			if redis {
-				cfg.Redis = "redis://" + redistest.Start(t).Addr()
-			}
-			var id int64
-			for n := range 2 {
-				a, err := app.Open(t.Context(), cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n == 0 {
-					err := a.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
-						id, err = tx.AddSource(t.Context(), store.Source{Name: "F", Type: "rss", Config: []byte(`{"url":"` + srv.URL + `"}`), Public: true})
-						return err
-					})
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				r, err := a.Collector.CollectSource(t.Context(), id)
-				if err != nil || r.Error != "" || r.NotModified != (n == 1) {
-					t.Errorf("fetch %d: %+v, %v", n, r, err)
-				}
-				if err := a.Close(context.Background()); err != nil {
-					t.Error(err)
-				}
-			}
-			if asked, known := f.asked.Load(), f.known.Load(); asked != 2 || known != 1 {
-				t.Errorf("asked %d times, %d of them whether it had changed; want 2 and 1", asked, known)
-			}
-		})
-	}
-}
-
-// source adds a source whose origin is local.
-func source(t *testing.T, a *app.App, url string) (id int64) {
-	t.Helper()
-	err := a.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
-		id, err = tx.AddSource(t.Context(), store.Source{Name: "F", Type: "rss", Config: []byte(`{"url":"` + url + `"}`), Public: true})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-// A fetch of one source asks its origin, even a moment after the last fetch.
-func TestOneSourceIsAsked(t *testing.T) {
-	var f feed
-	srv := httptest.NewServer(&f)
-	defer srv.Close()
-	a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", AllowPrivate: true})
-	id := source(t, a, srv.URL)
-	for range 2 {
-		if r, err := a.Collector.CollectSource(t.Context(), id); err != nil || r.Error != "" {
-			t.Fatal(r, err)
-		}
-	}
-	if asked, known := f.asked.Load(), f.known.Load(); asked != 2 || known != 1 {
-		t.Errorf("the origin was asked %d times, and answered 304 %d times; want 2 and 1", asked, known)
-	}
-}
-
-// A run that may not use private addresses does not delay the next one, which may.
-func TestPrivateAddressesAreForgiven(t *testing.T) {
-	var f feed
-	srv := httptest.NewServer(&f)
-	defer srv.Close()
-	broken := httptest.NewServer(http.NotFoundHandler())
-	defer broken.Close()
-	clock := storetest.NewClock(noon)
-	cfg := app.Config{DB: storetest.Path(t), Zone: "UTC", Now: clock.Now}
-	a := open(t, cfg)
-	id := source(t, a, srv.URL)
-	for range 6 { // it is paused
-		clock.Advance(25 * time.Hour)
-		if err := a.Collector.RunOnce(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if st, err := a.Store.FetchState(t.Context(), id); err != nil || st.Active || f.asked.Load() != 0 {
-		t.Fatalf("%+v, %v, asked %d times; want that it is paused", st, err, f.asked.Load())
-	}
-	cfg.AllowPrivate = true
-	b := open(t, cfg)
-	other := source(t, b, broken.URL)
-	for range 2 { // only the first one is due: the second one has failed for another reason
-		if err := b.Collector.RunOnce(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if st, err := b.Store.FetchState(t.Context(), id); err != nil || !st.Active || st.Failures != 0 || f.asked.Load() != 1 {
-		t.Errorf("%+v, %v, asked %d times; want one fetch", st, err, f.asked.Load())
-	}
-	if st, err := b.Store.FetchState(t.Context(), other); err != nil || st.Failures != 1 {
-		t.Errorf("the other source: %+v, %v; want one failure", st, err)
-	}
-}
-
-// Calls of a model that costs money are limited unless the operator says otherwise.
-func TestDefaultBudget(t *testing.T) {
-	for name, c := range map[string]struct {
-		env  map[string]string
-		want int64
-	}{
-		"no model":     {nil, 0},
-		"a model":      {map[string]string{"OPENAI_MODEL": "m"}, app.DefaultCallsPerHour},
-		"own limit":    {map[string]string{"OPENAI_MODEL": "m", "DIGEST_CALLS_PER_HOUR": "7"}, 7},
-		"no limit":     {map[string]string{"OPENAI_MODEL": "m", "DIGEST_CALLS_PER_HOUR": "0"}, 0},
-		"quoted items": {map[string]string{"DIGEST_CALLS_PER_HOUR": "7"}, 7},
-	} {
-		a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", Env: c.env})
-		if g, err := a.Digests.Generation(t.Context()); err != nil || g.CallsPerHour != c.want {
-			t.Errorf("%s: %d calls per hour, %v; want %d", name, g.CallsPerHour, err, c.want)
-		}
-	}
-}
-
-// An error names the bad setting before a database is created. It does not quote secrets.
-func TestBadSettings(t *testing.T) {
-	for name, c := range map[string]struct {
-		cfg  app.Config
-		says string
-	}{
-		"interval": {app.Config{Env: map[string]string{"FETCH_INTERVAL_RSS": "soon"}}, "soon"},
-		"model":    {app.Config{Env: map[string]string{"OPENAI_API_KEY": "hidden"}}, "odel"},
-		"zone":     {app.Config{Zone: "Nowhere/Land"}, "Nowhere/Land"},
-		"redis":    {app.Config{Redis: "http://user:hidden@host"}, "redis"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.cfg.DB, c.cfg.Log = filepath.Join(t.TempDir(), "d.db"), quiet()
-			a, err := app.Open(t.Context(), c.cfg)
-			if err == nil {
-				_ = a.Close(context.Background())
-				t.Fatal("opened")
-			}
-			if !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") {
-				t.Errorf("the error is %v, want one that says %q", err, c.says)
-			}
-		})
-	}
-	if _, err := app.Open(t.Context(), app.Config{}); err == nil {
-		t.Error("opened without a database")
 	}
 }

@@ -1,20 +1,16 @@
 package app_test
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
 	"github.com/twofold-go/twofold/examples/digest/digest"
-	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
-	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
 func number(t *testing.T, a *app.App, query string) (n int) {
@@ -48,52 +44,6 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// The items of a month's digest stay until the next month ends, and are then deleted.
-func TestMonthsDigestHasTheWholeMonth(t *testing.T) {
-	first := time.Date(2026, time.July, 1, 0, 0, 1, 0, time.UTC)
-	clock := storetest.NewClock(first)
-	a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", Now: clock.Now})
-	var user int64
-	err := a.Store.Write(t.Context(), func(tx *store.Tx) error {
-		// The type has no fetcher, so only the stored items count.
-		id, err := tx.AddSource(t.Context(), store.Source{Name: "News", Type: "twitter_feed", Public: true})
-		if err != nil {
-			return err
-		}
-		if _, err := tx.AddItems(t.Context(), id, []store.Item{{GUID: "1", Title: "On the first"}}); err != nil {
-			return err
-		}
-		if user, err = tx.AddUser(t.Context(), store.User{Email: "ann", Slug: "ann"}); err != nil {
-			return err
-		}
-		return tx.Subscribe(t.Context(), user, id)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	writer, _ := a.Store.Pools()
-	if _, err := writer.ExecContext(t.Context(), `UPDATE sources SET listed_at = ?`, first.Add(time.Hour).UnixMilli()); err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []struct {
-		at    time.Time
-		state digest.State
-		items int
-	}{
-		{time.Date(2026, time.September, 1, 0, 4, 0, 0, time.UTC), digest.Ready, 1}, // August is not closed yet
-		{time.Date(2026, time.September, 3, 0, 0, 0, 0, time.UTC), digest.Empty, 0},
-	} {
-		clock.Set(step.at)
-		if err := a.Collector.RunOnce(t.Context(), nil); err != nil { // cleans too
-			t.Fatal(err)
-		}
-		r, err := a.Digests.Generate(t.Context(), digest.Request{UserID: user, Kind: digest.Monthly})
-		if n := number(t, a, `SELECT count(*) FROM raw_items`); err != nil || r.State != step.state || n != step.items {
-			t.Errorf("on %s: %s with %d items, %v; want %s with %d", step.at, r.State, n, err, step.state, step.items)
-		}
-	}
-}
-
 // A cron job that generates cleans too, although it never runs for an hour as a service does.
 func TestGenerateAllCleans(t *testing.T) {
 	path := storetest.Path(t)
@@ -108,39 +58,6 @@ func TestGenerateAllCleans(t *testing.T) {
 			t.Errorf("%d rows are in the cache, want the last one", n)
 		}
 		clock.Advance(digest.Daily.Retention())
-	}
-}
-
-// moody fails a number of times, then succeeds.
-type moody struct {
-	summary.Extractive
-	failures atomic.Int64
-}
-
-func (m *moody) Summarise(ctx context.Context, r summary.Request) (summary.Summary, error) {
-	if m.failures.Add(-1) >= 0 {
-		return summary.Summary{}, summary.ErrUnavailable
-	}
-	return m.Extractive.Summarise(ctx, r)
-}
-
-// If the model is down when a period closes, the users get their digests later in the same
-// period. This also holds when an older digest was served.
-func TestServeTriesAgain(t *testing.T) {
-	path := storetest.Path(t)
-	fill(t, path, noon, 2)
-	clock := storetest.NewClock(noon.AddDate(0, 0, -1)) // for this day there is no older digest
-	m := &moody{}
-	a := open(t, app.Config{DB: path, Zone: "UTC", Now: clock.Now, Summariser: m, ErrorTTL: -1})
-	for i, want := range []int{2, 4} {
-		clock.Set(noon.Add(time.Duration(i) * 4 * time.Hour))
-		m.failures.Store(3)
-		_, end := serving(t, a, app.Serving{Generate: []digest.Kind{digest.FourHours}, Retry: time.Millisecond})
-		until(t, "digest", func() bool {
-			clock.Advance(time.Second) // the retry time must have passed
-			return number(t, a, `SELECT count(*) FROM digests`) >= want
-		})
-		end()
 	}
 }
 

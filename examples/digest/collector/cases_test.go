@@ -1,6 +1,13 @@
 package collector_test
 
 import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/twofold-go/twofold/examples/digest/api"
+
 	"context"
 	"errors"
 	"testing"
@@ -15,10 +22,61 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// The tests named TestCase are the acceptance cases of the source document, with their
-// numbers. Cases 13 and 14 are about HTTP; the tests here check the values behind it.
+// The acceptance cases of document 002, by their numbers.
+func TestDocument(t *testing.T) {
+	for _, c := range []struct {
+		number string
+		test   func(t *testing.T)
+	}{
+		{"1 a source that was never fetched is fetched at once", neverFetchedFirst},
+		{"2 to 6 a source is due by its type", dueByType},
+		{"6 FETCH_INTERVAL_RSS of a new start", intervalsOfANewStart},
+		{"7 a new source needs no restart", newSourceIsFound},
+		{"8 a type without a fetcher is skipped", noFetcherIsSkipped},
+		{"9 COLLECTOR_CONCURRENCY", concurrency},
+		{"10 a failure concerns one source", failureIsOneSources},
+		{"11 five failures pause a source", fiveFailuresPause},
+		{"12 a stop waits for what is running", stopWaits},
+		{"12 SIGTERM of a process", sigterm},
+		{"13 to 15 the status over HTTP", statusOverHTTP},
+		{"15 next_fetch_at", nextFetchAt},
+		{"16 without variables", withoutVariables},
+		{"17 --source", oneSource},
+		{"18 COLLECTOR_INTERVAL", legacyInterval},
+	} {
+		t.Run(c.number, c.test)
+	}
+}
 
-func TestCase01NeverFetchedIsFetchedAtOnce(t *testing.T) {
+// statusOverHTTP needs the key, and has the names of both documented forms, but nothing of a config.
+func statusOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	w.add("rss", `{"url":"https://e.com/?token=hidden"}`)
+	w.fakes["rss"].set(listing("a"), nil)
+	c := w.collector()
+	w.once(c)
+	h := api.New(api.Config{Store: w.db, Collector: c, Key: "k", Log: slog.New(slog.DiscardHandler)})
+	for key, want := range map[string]int{"": 401, "Bearer x": 401, "Bearer k": 200} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/collector/status", http.NoBody)
+		r.Header.Set("Authorization", key)
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		if rec.Code != want || strings.Contains(rec.Body.String(), "hidden") {
+			t.Errorf("with %q: %d, want %d: %s", key, rec.Code, want, rec.Body)
+		}
+		for _, part := range []string{
+			`"id":1`, `"name":"rss"`, `"type":"rss"`, `"interval_minutes":240`, `"last_fetched_at":"2026-02-25T12:00:00Z"`, `"next_fetch_at":"2026-02-25T16:00:00Z"`,
+			`"fetch_count":1`, `"fetch_error_count":0`, `"last_error":null`, `"status":"ok"`, `"total_sources":1`, `"active_sources":1`, `"paused_sources":0`,
+			`"paused_by_error":0`, `"fetches_24h":1`, `"errors_24h":0`, `"raw_items_24h":1`, `"items_24h":1`,
+		} {
+			if (want == 200) != strings.Contains(rec.Body.String(), part) {
+				t.Errorf("with %q: %s in %s", key, part, rec.Body)
+			}
+		}
+	}
+}
+
+func neverFetchedFirst(t *testing.T) {
 	w := newWorld(t)
 	w.fakes["rss"].set(listing("a"), nil)
 	old := w.add("rss", `{"url":"https://a.example/"}`)
@@ -39,7 +97,7 @@ func TestCase01NeverFetchedIsFetchedAtOnce(t *testing.T) {
 }
 
 // Cases 2 to 6: when a source is due, even if its row has only the time of the last fetch.
-func TestCase02To06DueByType(t *testing.T) {
+func dueByType(t *testing.T) {
 	hour := map[string]string{"RSS": "60"}
 	for _, tt := range []struct {
 		name, typ string
@@ -67,7 +125,7 @@ func TestCase02To06DueByType(t *testing.T) {
 }
 
 // A start with another interval reschedules sources that an earlier start has scheduled.
-func TestCase06IntervalsOfANewStart(t *testing.T) {
+func intervalsOfANewStart(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
 	w.once(w.collector())
@@ -86,7 +144,7 @@ func TestCase06IntervalsOfANewStart(t *testing.T) {
 	}
 }
 
-func TestCase07NewSourceIsFound(t *testing.T) {
+func newSourceIsFound(t *testing.T) {
 	w := newWorld(t)
 	w.add("rss", "")
 	ctx, stop := context.WithCancel(t.Context())
@@ -102,7 +160,7 @@ func TestCase07NewSourceIsFound(t *testing.T) {
 	}
 }
 
-func TestCase08NoFetcherIsSkipped(t *testing.T) {
+func noFetcherIsSkipped(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("twitter_feed", `{"handle":"x"}`)
 	c := w.collector()
@@ -117,7 +175,7 @@ func TestCase08NoFetcherIsSkipped(t *testing.T) {
 	}
 }
 
-func TestCase09Concurrency(t *testing.T) {
+func concurrency(t *testing.T) {
 	w := newWorld(t)
 	for range 10 {
 		w.clock.add(time.Millisecond) // so that each has its own host
@@ -144,7 +202,7 @@ func TestCase09Concurrency(t *testing.T) {
 	}
 }
 
-func TestCase10OneFailureIsOneSources(t *testing.T) {
+func failureIsOneSources(t *testing.T) {
 	w := newWorld(t)
 	bad, good := w.add("rss", ""), w.add("hackernews", "")
 	panics := w.add("website", "")
@@ -163,7 +221,7 @@ func TestCase10OneFailureIsOneSources(t *testing.T) {
 	}
 }
 
-func TestCase11FiveFailuresPause(t *testing.T) {
+func fiveFailuresPause(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
 	w.fakes["rss"].set(fetchers.Result{}, errFake)
@@ -199,8 +257,8 @@ func TestCase11FiveFailuresPause(t *testing.T) {
 	}
 }
 
-// Case 12 within the process; TestCase12SIGTERM uses a process.
-func TestCase12StopWaitsForWhatIsRunning(t *testing.T) {
+// Within the process; sigterm uses another one.
+func stopWaits(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
 	started, release := make(chan struct{}), make(chan struct{})
@@ -230,7 +288,7 @@ func TestCase12StopWaitsForWhatIsRunning(t *testing.T) {
 
 // C-E5: exact to the millisecond and without jitter, at any time and for any duration of
 // the fetch, unless the origin asks for a longer wait.
-func TestCase15NextFetchAt(t *testing.T) {
+func nextFetchAt(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		config string
@@ -278,7 +336,7 @@ func TestCase15NextFetchAt(t *testing.T) {
 	}
 }
 
-func TestCase16WithoutVariables(t *testing.T) {
+func withoutVariables(t *testing.T) {
 	got, err := collector.SettingsFrom(map[string]string{"PATH": "/bin"}, nil)
 	if diff := cmp.Diff(collector.Settings{}, got, cmp.Comparer(sameIntervals)); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -306,7 +364,7 @@ func TestStartNamesIntervals(t *testing.T) {
 	}
 }
 
-func TestCase17OneSource(t *testing.T) {
+func oneSource(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
 	c := w.collector()
@@ -333,7 +391,7 @@ func TestCase17OneSource(t *testing.T) {
 	}
 }
 
-func TestCase18LegacyInterval(t *testing.T) {
+func legacyInterval(t *testing.T) {
 	for _, tt := range []struct {
 		env  map[string]string
 		want time.Duration

@@ -9,11 +9,14 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/joho/godotenv"
 
 	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 )
@@ -27,39 +30,21 @@ type Settings struct {
 	Intervals   schedule.Intervals // between two fetches of a source
 }
 
-// Env merges the variables of a .env file with those of the process, which win.
-func Env(file map[string]string, process []string) map[string]string {
+// ReadEnv reads a .env file and adds the variables of the process, which win. file may be nil.
+func ReadEnv(file io.Reader, process []string) (map[string]string, error) {
 	env := map[string]string{}
-	maps.Copy(env, file)
+	if file != nil {
+		var err error
+		env, err = godotenv.Parse(file)
+		wrong := func(name string) bool { return name == "" || strings.ContainsAny(name, " \t") }
+		if err != nil || slices.ContainsFunc(slices.Collect(maps.Keys(env)), wrong) {
+			return nil, errors.New("collector: the .env file has a line that is not NAME=value") // err quotes secrets
+		}
+	}
 	for _, kv := range process {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			env[name] = value
 		}
-	}
-	return env
-}
-
-// ReadEnvFile reads a .env file: lines of NAME=value, with optional quotes and export, and
-// comments with #.
-func ReadEnvFile(r io.Reader) (map[string]string, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("collector: .env file: %w", err)
-	}
-	env := map[string]string{}
-	for i, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || name == "" || strings.ContainsAny(name, " \t\"'") {
-			return nil, fmt.Errorf("collector: line %d of the .env file is not NAME=value", i+1)
-		}
-		if q := value; len(q) > 1 && (q[0] == '"' || q[0] == '\'') && q[len(q)-1] == q[0] {
-			value = q[1 : len(q)-1]
-		}
-		env[name] = value
 	}
 	return env, nil
 }

@@ -3,7 +3,6 @@ package collector_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -63,46 +62,6 @@ func TestItemsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// Without a guid, the normalised URL identifies an item; without a URL, its content.
-func TestItemsWithoutGUID(t *testing.T) {
-	w := newWorld(t)
-	id := w.add("rss", "")
-	c := w.collector()
-	for i, it := range []fetchers.Item{
-		{URL: "https://Example.com/a?utm_source=x&b=1&a=2#top", Title: "A"},
-		{URL: "https://example.com/a?a=2&b=1", Title: "A"},
-		{Title: "no address"},
-		{Title: "no address"},
-	} {
-		w.fakes["rss"].set(fetchers.Result{Items: []fetchers.Item{it}, Seen: fmt.Sprint(i)}, nil)
-		w.clock.add(4 * time.Hour)
-		w.once(c)
-	}
-	// A second spelling of the URL is a new version, not a new item.
-	if diff := cmp.Diff([]string{"A 1", "A 2", "no address 1"}, w.versions(id)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// A feed whose texts change at every fetch stores a limited number of versions.
-func TestRestlessItemsAreFrozen(t *testing.T) {
-	w := newWorld(t)
-	id := w.add("rss", "")
-	c := w.collector()
-	for i := range store.MaxVersions + 5 {
-		w.list(c, fmt.Sprint("counter/", i), "steady")
-	}
-	if got := w.versions(id); len(got) != store.MaxVersions+1 {
-		t.Errorf("%d rows, want %d versions of one item and one of the other", len(got), store.MaxVersions)
-	}
-	w.clock.add(40 * 24 * time.Hour)
-	w.list(c, "counter/x", "steady")
-	w.clean(30)
-	if got := w.items(id); !slices.Contains(got, fmt.Sprint("counter/", store.MaxVersions-1)) {
-		t.Errorf("it is still listed, and was cleaned away: %v", got)
-	}
-}
-
 // clean cleans, and keeps items for a number of days.
 func (w *world) clean(days int) store.Cleaned {
 	w.Helper()
@@ -150,60 +109,5 @@ func TestCleaning(t *testing.T) {
 	w.list(c, "listed all along", "edited/again", "new")
 	if got := c.Counts().New - before; got != 1 {
 		t.Errorf("%d new items, want 1: a cleaned item came back as new", got)
-	}
-}
-
-// Run cleans at its start and then hourly.
-func TestRunCleans(t *testing.T) {
-	w := newWorld(t)
-	id := w.add("rss", "")
-	w.list(w.collector(), "old")
-	w.clock.add(31 * 24 * time.Hour)
-	w.sql(`UPDATE sources SET listed_at = listed_at + 1, next_fetch_at = ?`, w.clock.now().Add(time.Hour).UnixMilli())
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	c := w.collector()
-	go func() { done <- c.Run(ctx, nil) }()
-	w.eventually("the old item is gone", func() bool { return len(w.items(id)) == 0 })
-	stop()
-	if err := w.result(done); err != nil {
-		t.Error(err)
-	}
-}
-
-// More rows than one statement deletes.
-func TestCleaningInBatches(t *testing.T) {
-	w := newWorld(t)
-	id := w.add("rss", "")
-	w.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
-		INSERT INTO fetch_log (source_id, at, ok) SELECT ?, 1, 1 FROM n`, id)
-	if got := w.clean(30); got.Logs != 1200 {
-		t.Errorf("cleaned %+v, want 1200", got)
-	}
-}
-
-// The last of a long list may be new. A list that is cut off is logged once.
-func TestLongLists(t *testing.T) {
-	w := newWorld(t)
-	id := w.add("rss", "")
-	c := w.collector()
-	var titles []string
-	for i := range 600 {
-		titles = append(titles, fmt.Sprint(i))
-	}
-	w.list(c, titles...)
-	w.list(c, append(titles, "new")...)
-	if all := w.versions(id); len(all) != 601 || all[600] != "new 1" {
-		t.Errorf("%d items are stored, the last is %s; want 601 and the new one", len(all), all[len(all)-1])
-	}
-	for range 2 {
-		r := listing(titles...)
-		r.Cut = true
-		w.fakes["rss"].set(r, nil)
-		w.clock.add(4 * time.Hour)
-		w.once(c)
-	}
-	if n := w.log.count("too long"); n != 1 {
-		t.Errorf("%d lines about the list, want one:\n%s", n, w.log.b.String())
 	}
 }

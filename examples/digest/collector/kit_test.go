@@ -1,6 +1,8 @@
 package collector_test
 
 import (
+	"github.com/twofold-go/twofold/examples/internal/fetch"
+
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,9 +31,6 @@ var template []byte
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childDB); path != "" {
 		os.Exit(child(path))
-	}
-	if data := os.Getenv(killedTask); data != "" {
-		os.Exit(killed(data))
 	}
 	var err error
 	if template, err = makeTemplate(); err != nil {
@@ -261,4 +260,28 @@ func intervals(t testing.TB, minutes map[string]string) schedule.Intervals {
 		t.Fatal(err)
 	}
 	return in
+}
+
+// real makes a collector fetch over HTTP.
+func (w *world) real() func(*collector.Config) {
+	w.Helper()
+	tiers, err := cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = tiers.Close(context.Background()) })
+	client, err := fetch.New(fetch.Config{Tiers: tiers, UserAgent: "CollectorTest/1.0", AllowPrivate: true, Now: w.clock.now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(client.Close)
+	return func(c *collector.Config) { c.Fetchers = fetchers.New(fetchers.Config{Client: client}) }
+}
+
+func feedOf(titles ...string) string {
+	var b strings.Builder
+	for _, t := range titles {
+		fmt.Fprintf(&b, "<item><guid>%s</guid><title>%s</title></item>", t, t)
+	}
+	return `<?xml version="1.0"?><rss version="2.0"><channel><title>F</title>` + b.String() + `</channel></rss>`
 }

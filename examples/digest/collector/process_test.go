@@ -120,31 +120,11 @@ func (w *world) stored(ids []int64) {
 // collectHere fetches the due sources in this process.
 func (w *world) collectHere() {
 	w.Helper()
-	w.once(w.collector(w.real(nil)))
-}
-
-// stop ends the context, and leaves no goroutine.
-func TestSignalsStop(t *testing.T) {
-	ctx, kill, stop := collector.Signals(t.Context())
-	if ctx.Err() != nil {
-		t.Error("the context has ended before any signal")
-	}
-	stop()
-	stop()
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Minute):
-		t.Error("the context goes on")
-	}
-	select {
-	case <-kill:
-		t.Error("kill was closed without a second signal")
-	default:
-	}
+	w.once(w.collector(w.real()))
 }
 
 // Case 12 with a real process and a real signal, during ten fetches.
-func TestCase12SIGTERM(t *testing.T) {
+func sigterm(t *testing.T) {
 	w := newWorld(t)
 	cmd, ids, release := tenAtOnce(w)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -202,33 +182,5 @@ func TestKilledProcess(t *testing.T) {
 	}
 	w.clock.add(time.Hour)
 	w.collectHere()
-	w.stored(ids)
-}
-
-// A process during ten fetches and this process share the remaining work.
-func TestTwoProcesses(t *testing.T) {
-	w := newWorld(t)
-	cmd, ids, release := tenAtOnce(w)
-	_, base := w.serve(func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, feedOf("a", "b")) })
-	for i := range ten {
-		ids = append(ids, w.add("rss", fmt.Sprintf(`{"url":"%s/%d"}`, base, i)))
-	}
-	ids = append(ids, ids[ten-1]+1) // the source that serve added
-	w.collectHere()
-	close(release)
-	w.eventually("all sources are fetched", func() bool {
-		for _, id := range ids {
-			if w.state(id).FetchCount == 0 {
-				return false
-			}
-		}
-		return true
-	})
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
 	w.stored(ids)
 }

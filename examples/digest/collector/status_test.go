@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,22 +15,7 @@ import (
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
-// Case 13 belongs to the HTTP API: without a key it answers 401. No value here may contain
-// a secret, because the API shows the values to callers with a key.
-func TestCase13StatusHoldsNoSecret(t *testing.T) {
-	w := newWorld(t)
-	w.add("rss", `{"url":"https://e.com/?token=hidden","headers":{"X":"hidden"},"fetch_interval_minutes":"hidden"}`)
-	w.fakes["rss"].set(fetchers.Result{}, errors.New("hidden"))
-	c := w.collector()
-	w.once(c)
-	st, err := c.Status(t.Context())
-	b, err2 := json.Marshal(st)
-	if err := errors.Join(err, err2); err != nil || strings.Contains(string(b), "hidden") || w.log.count("hidden") > 1 {
-		t.Errorf("%v, status: %s\nlog: %s", err, b, w.log.b.String())
-	}
-}
-
-func TestCase14Status(t *testing.T) {
+func TestStatus(t *testing.T) {
 	w := newWorld(t)
 	var c *collector.Collector
 	ok, failing, parked, paused, gone, byHand := w.add("rss", ""), w.add("hackernews", ""), w.add("twitter_feed", "{}"), w.add("website", ""), w.add("mastodon", ""), w.add("rss", `{"url":"https://h.example/"}`)
@@ -76,31 +60,6 @@ func TestCase14Status(t *testing.T) {
 	}
 }
 
-// All names of both documented forms are present.
-func TestCase14UnionOfBothForms(t *testing.T) {
-	w := newWorld(t)
-	w.add("rss", "")
-	st, err := w.collector().Status(t.Context())
-	b, err2 := json.Marshal(st)
-	var got struct{ Sources, Stats any }
-	if err := errors.Join(err, err2, json.Unmarshal(b, &got)); err != nil {
-		t.Fatal(err)
-	}
-	stats, _ := got.Stats.(map[string]any)
-	for _, name := range []string{"total_sources", "active_sources", "paused_sources", "fetches_24h", "errors_24h", "raw_items_24h", "paused_by_error", "items_24h"} {
-		if _, ok := stats[name]; !ok {
-			t.Errorf("stats.%s is missing", name)
-		}
-	}
-	sources, _ := got.Sources.([]any)
-	one, _ := sources[0].(map[string]any)
-	for _, name := range []string{"id", "name", "type", "interval_minutes", "last_fetched_at", "next_fetch_at", "fetch_count", "fetch_error_count", "last_error", "status"} {
-		if _, ok := one[name]; !ok {
-			t.Errorf("sources[0].%s is missing", name)
-		}
-	}
-}
-
 func TestHealth(t *testing.T) {
 	w := newWorld(t)
 	w.add("rss", "")
@@ -131,43 +90,4 @@ func TestHealth(t *testing.T) {
 	if got, err := c.Health(t.Context()); err != nil || !got.Stalled() {
 		t.Errorf("after its collector died: %+v, %v", got, err)
 	}
-}
-
-// While the network is down, sources back off, and in the end all are paused. Then no
-// source is due, so nothing would look late.
-func TestHealthWhenEverySourceFails(t *testing.T) {
-	w := newWorld(t)
-	news, byHand := w.add("rss", ""), w.add("website", "")
-	w.add("twitter_feed", "{}") // parked
-	top := w.add("hackernews", "")
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PauseSource(ctx, byHand) })
-	w.fakes["rss"].set(fetchers.Result{}, errFake)
-	w.fakes["hackernews"].set(fetchers.Result{}, errFake)
-	c := w.collector()
-	health := func(want string, failing int64) {
-		t.Helper()
-		if h, err := c.Health(t.Context()); err != nil || h.Status != want || h.FailingSources != failing || h.Stalled() != (want != "ok") {
-			t.Errorf("%+v, %v; want %s with %d failing", h, err, want, failing)
-		}
-	}
-	for n := range 5 {
-		w.clock.add(24 * time.Hour)
-		w.once(c)
-		if n < 2 {
-			health("ok", 0)
-		} else {
-			health("failing", 2)
-		}
-	}
-	if s := w.state(news); s.Active {
-		t.Fatal("five failures do not pause it")
-	}
-	w.clock.add(30 * 24 * time.Hour)
-	health("failing", 2)
-	if err := c.Resume(t.Context(), top); err != nil {
-		t.Fatal(err)
-	}
-	w.fakes["hackernews"].set(listing("a"), nil)
-	w.once(c)
-	health("ok", 1)
 }

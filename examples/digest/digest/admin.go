@@ -27,11 +27,7 @@ func (s *Service) Forget(ctx context.Context, sel store.CacheSelection, actor st
 		if err != nil {
 			return err
 		}
-		for _, d := range gone {
-			if !d.Failed {
-				deleted++
-			}
-		}
+		deleted = int64(len(gone))
 		return s.news.Append(ctx, tx, s.scopes(sel, gone)...)
 	})
 	if err != nil {
@@ -64,7 +60,7 @@ func checkSelection(sel store.CacheSelection) error {
 const maxTold = 500
 
 // scopes returns the scopes of the deleted rows. A tag also covers digests that are being
-// generated. A remembered error has only a key.
+// generated.
 func (s *Service) scopes(sel store.CacheSelection, gone []store.Deleted) (scopes []invalidate.Scope) {
 	switch {
 	case sel.All, len(gone) > maxTold: // the remaining digests are read from the database again, which costs no call
@@ -90,19 +86,15 @@ func (s *Service) Clean(ctx context.Context) (n int64, err error) {
 // Stats are the statistics of all processes since the database was created.
 type Stats struct {
 	store.CacheStats
-	Generation Generation       `json:"generation"`
-	Counts     map[string]int64 `json:"counts"`
-	HitRate    float64          `json:"hit_rate"`  // of the requests for a digest, 0 to 1
-	Saved      float64          `json:"saved_usd"` // calls avoided, at DefaultCostPerCall
-	Spent      float64          `json:"spent_usd"` // calls made
+	Counts  map[string]int64 `json:"counts"`
+	HitRate float64          `json:"hit_rate"`  // of the requests for a digest, 0 to 1
+	Saved   float64          `json:"saved_usd"` // calls avoided, at DefaultCostPerCall
+	Spent   float64          `json:"spent_usd"` // calls made
 }
 
 // Stats returns the statistics.
 func (s *Service) Stats(ctx context.Context) (all Stats, err error) {
 	if err := s.counts.flush(ctx); err != nil {
-		return all, err
-	}
-	if all.Generation, err = s.Generation(ctx); err != nil {
 		return all, err
 	}
 	err = s.store.Read(ctx, func(r *store.Snapshot) (err error) {

@@ -1,8 +1,6 @@
 package digest_test
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"math"
 	"strings"
@@ -20,7 +18,7 @@ import (
 var prompt = summary.Variant{Prompt: "1"}
 
 // Exactly the selected digests are deleted, in all processes. The users' rows stay.
-func TestForget(t *testing.T) {
+func operatorDeletes(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		sel     func(ann digest.Result) store.CacheSelection
@@ -88,61 +86,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// A deletion during a call applies to its result, for each kind of selection: a digest made
-// before the deletion is not stored.
-func TestForgetWhileItIsBeingMade(t *testing.T) {
-	hash, err := digest.Hash([]int64{1}, digest.Options{Prompt: prompt.Prompt})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, sel := range map[string]store.CacheSelection{
-		"by hash": {Hash: hash}, "by the hash of the sources": {Hash: store.Hash([]int64{1})}, "all": {All: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 1, func(c *digest.Config) { c.Summariser.(*scribe).variant = prompt })
-			ann := w.user("ann", 1)
-			w.scribe.says(func(ctx context.Context, r summary.Request) (summary.Summary, error) {
-				n := w.scribe.calls.Load()
-				if n == 1 {
-					if _, err := w.Forget(ctx, sel, "root"); err != nil {
-						t.Error(err)
-					}
-				}
-				return text(r, n), nil
-			})
-			r := w.daily(ann)
-			if !strings.Contains(r.Row.Content, "call 2") {
-				t.Errorf("the digest is %q, want it made again", r.Row.Content)
-			}
-			w.wantSame(ann, r)
-			w.wantCalls(2)
-		})
-	}
-}
-
-func TestForgetRefuses(t *testing.T) {
-	w := newWorld(t, 1)
-	w.daily(w.user("ann", 1))
-	for name, sel := range map[string]store.CacheSelection{
-		"nothing said":  {},
-		"two things":    {All: true, Hash: store.EmptyHash},
-		"two others":    {All: true, Before: noon},
-		"half a hash":   {Hash: store.EmptyHash[:16]},
-		"no hash":       {Hash: strings.Repeat("x", 64)},
-		"a wildcard":    {Hash: "%"},
-		"too much hash": {Hash: store.EmptyHash + "00"},
-	} {
-		if n, err := w.Forget(t.Context(), sel, "root"); !errors.Is(err, digest.ErrSelection) || n != 0 {
-			t.Errorf("%s: Forget = %d, %v; want %v", name, n, err, digest.ErrSelection)
-		}
-	}
-	if n := w.rows("digest_cache"); n != 1 {
-		t.Errorf("%d rows are left, want all", n)
-	}
-}
-
 // Expired digests are deleted, by the program's clock.
-func TestCleanRemovesWhatHasExpired(t *testing.T) {
+func expiryCleans(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)
 	w.bring(noon.AddDate(0, 0, -5), 1)
@@ -171,38 +116,6 @@ func TestCleanRemovesWhatHasExpired(t *testing.T) {
 	}
 	if n := w.rows("digests"); n != 4 {
 		t.Errorf("%d digests are left, want all that users have", n)
-	}
-}
-
-// The library keeps cells for at most a month. A monthly digest is kept for half a year,
-// and costs no call when its cell is gone.
-func TestDigestsOutliveCells(t *testing.T) {
-	w := newWorld(t, 1)
-	ann := w.user("ann", 1)
-	w.bring(noon.AddDate(0, -1, 0), 1)
-	w.clock.Set(noon)
-	before := w.generate(w.Service, ann, digest.Monthly)
-	writer, _ := w.store.Pools()
-	if _, err := writer.ExecContext(t.Context(), `DELETE FROM twofold_cells`); err != nil {
-		t.Fatal(err)
-	}
-	other, _ := w.process()
-	if r := w.generate(other, ann, digest.Monthly); r.Origin != digest.FromDatabase || r.Row.Content != before.Row.Content {
-		t.Errorf("without its cell the digest is from %s: %q, want %q", r.Origin, r.Row.Content, before.Row.Content)
-	}
-	w.wantCalls(1)
-}
-
-// Sums of dollars are whole cents: 31 times 0.03 is not 0.9299999999999999.
-func TestCents(t *testing.T) {
-	w := newWorld(t, 1)
-	w.daily(w.user("a", 1))
-	b := w.user("b", 1)
-	for range 31 {
-		w.daily(b)
-	}
-	if got, err := w.Stats(t.Context()); err != nil || got.Saved != 0.93 || got.Spent != 0.03 {
-		t.Errorf("saved %v, spent %v, %v; want 0.93 and 0.03", got.Saved, got.Spent, err)
 	}
 }
 

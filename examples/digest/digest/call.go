@@ -11,58 +11,26 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
 
-var (
-	// ErrPanic means that the summariser panicked. The text omits the value: it may quote an item.
-	ErrPanic = errors.New("digest: the summariser panicked")
-	// ErrBudget means that the calls of this hour are used up. The error is a [BudgetError].
-	ErrBudget = errors.New("digest: the budget is used up")
-)
+// ErrPanic means that the summariser panicked. The text omits the value: it may quote an item.
+var ErrPanic = errors.New("digest: the summariser panicked")
 
-// BudgetError says how long no digest is generated.
-type BudgetError struct {
-	Limit int64 // calls per hour
-	Until time.Time
-}
+// CallError means that the summariser failed. All processes remember it for a moment, so a model
+// that fails is called once in that time, however many users ask.
+type CallError struct{ Err error }
 
-// Error gives the limit and the end of the pause.
-func (e *BudgetError) Error() string {
-	return fmt.Sprintf("%v: %d calls per hour, until %s", ErrBudget, e.Limit, e.Until.UTC().Format(time.RFC3339))
-}
-
-// Unwrap returns [ErrBudget].
-func (e *BudgetError) Unwrap() error { return ErrBudget }
-
-// CacheCode implements [cache.Coder].
-func (e *BudgetError) CacheCode() string { return "budget" }
-
-// RefusedError means that a digest could not be generated, and gives the time of the next attempt.
-type RefusedError struct {
-	Until    time.Time
-	Attempts int
-	Reason   string // of the last attempt
-	Err      error  // of the last attempt; nil in later calls
-}
-
-// Error gives the reason and the time of the next attempt.
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("digest: attempt %d failed, the next is at %s: %s", e.Attempts, e.Until.UTC().Format(time.RFC3339), e.Reason)
+// Error returns the reason. Users can read it, and network errors name hosts.
+func (e *CallError) Error() string {
+	if _, ok := errors.AsType[*summary.ModelError](e.Err); !ok && errors.Is(e.Err, summary.ErrUnavailable) {
+		return "digest: no summary: " + summary.ErrUnavailable.Error()
+	}
+	return "digest: no summary: " + e.Err.Error()
 }
 
 // Unwrap returns Err.
-func (e *RefusedError) Unwrap() error { return e.Err }
+func (e *CallError) Unwrap() error { return e.Err }
 
 // CacheCode implements [cache.Coder].
-func (e *RefusedError) CacheCode() string { return "refused" }
-
-// pause returns a minute, doubled with each failure up to six hours, or up to 15 minutes
-// for a server that does not answer.
-func pause(before int, err error) time.Duration {
-	most := 6 * time.Hour
-	if errors.Is(err, summary.ErrUnavailable) {
-		most = 15 * time.Minute
-	}
-	return min(time.Minute<<min(before, 10), most)
-}
+func (e *CallError) CacheCode() string { return "failed" }
 
 // call runs the summariser, at most maxCalls at a time. It counts the call before it
 // starts, because a crash must not hide it, and records the cost immediately after it.
@@ -71,7 +39,7 @@ func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summ
 		return got, err
 	}
 	defer s.calls.Release(1)
-	if err := s.spend(ctx); err != nil {
+	if err := s.store.Write(ctx, func(tx *store.Tx) error { return tx.AddCounts(ctx, map[string]int64{calls: 1}) }); err != nil {
 		return got, err
 	}
 	began := time.Now()
@@ -85,28 +53,13 @@ func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summ
 	if e := s.counts.flush(context.WithoutCancel(ctx)); e != nil { // the caller may have left, but the money is spent
 		s.log.Error("digest: the cost of a call is not recorded yet; it is retried", "error", e)
 	}
-	if err != nil {
-		return summary.Summary{}, fmt.Errorf("digest: summary of %d items: %w", len(r.Items), err)
+	switch {
+	case err == nil, ctx.Err() != nil, errors.Is(err, summary.ErrRateLimited): // the last one has its own code
+		return got, err
 	}
-	return got, nil
+	s.log.Warn("digest: no summary", "type", r.Kind, "items", len(r.Items), "error", err)
+	return summary.Summary{}, &CallError{err}
 }
-
-func (s *Service) spend(ctx context.Context) error {
-	return s.store.Write(ctx, func(tx *store.Tx) error {
-		if limit := s.cfg.CallsPerHour; limit > 0 {
-			used, err := tx.Counts(ctx, s.hour())
-			if err != nil {
-				return err
-			}
-			if used[calls] >= limit {
-				return &BudgetError{Limit: limit, Until: s.hour().Add(time.Hour)}
-			}
-		}
-		return tx.AddCounts(ctx, map[string]int64{calls: 1})
-	})
-}
-
-func (s *Service) hour() time.Time { return s.store.Now().UTC().Truncate(time.Hour) }
 
 // ask summarises the items and checks the links. A panic fails only this digest: the parser
 // reads items that strangers wrote.
@@ -124,37 +77,6 @@ func (s *Service) ask(ctx context.Context, r summary.Request) (got summary.Summa
 	return got, err
 }
 
-// Generation reports whether digests can be generated now.
-type Generation struct {
-	Status       string    `json:"status"`           // "ok", "budget used up" or "refused"
-	Reason       string    `json:"reason,omitempty"` // why not
-	Until        time.Time `json:"until,omitzero"`   // end of the budget's hour
-	Waiting      int64     `json:"waiting"`          // digests that wait for their next attempt
-	CallsPerHour int64     `json:"calls_per_hour,omitempty"`
-	CallsNow     int64     `json:"calls_this_hour"`
-}
-
-// Generation reports whether digests can be generated now, in any process.
-func (s *Service) Generation(ctx context.Context) (g Generation, err error) {
-	g = Generation{Status: "ok", CallsPerHour: s.cfg.CallsPerHour}
-	err = s.store.Read(ctx, func(r *store.Snapshot) error {
-		if g.Waiting, g.Reason, err = r.Waiting(ctx); err != nil {
-			return err
-		}
-		counts, err := r.Counts(ctx, s.hour())
-		g.CallsNow = counts[calls]
-		return err
-	})
-	switch {
-	case g.CallsPerHour > 0 && g.CallsNow >= g.CallsPerHour:
-		g.Until = s.hour().Add(time.Hour)
-		g.Status, g.Reason = "budget used up", (&BudgetError{Limit: g.CallsPerHour, Until: g.Until}).Error()
-	case g.Waiting > 0:
-		g.Status = "refused"
-	}
-	return g, err
-}
-
 // The names of the counters.
 const (
 	requests   = "requests"
@@ -164,7 +86,6 @@ const (
 	empties    = "empty"      // requests for periods without items
 	noSources  = "no_sources" // requests of users without subscriptions
 	failures   = "failures"
-	stale      = "stale"
 	calls      = "llm_calls"
 	callErrors = "llm_errors"
 	callTime   = "llm_ms"

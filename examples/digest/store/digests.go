@@ -43,13 +43,6 @@ func (q queries) CacheRow(ctx context.Context, hash, kind string, start, end tim
 		hash, kind, start.UnixMilli(), end.UnixMilli(), q.now().UnixMilli())
 }
 
-// LastReady returns the newest digest of a combination whose period ended by the given time.
-func (q queries) LastReady(ctx context.Context, hash, kind string, before time.Time) (CacheRow, error) {
-	return sqlite.One[CacheRow](ctx, q.Conn, `SELECT `+cacheColumns+` FROM digest_cache
-		WHERE subscription_hash = ? AND digest_type = ? AND period_end <= ? AND state = 'ready' AND expires_at > ?
-		ORDER BY period_end DESC LIMIT 1`, hash, kind, before.UnixMilli(), q.now().UnixMilli())
-}
-
 // CacheSelection selects rows of digest_cache.
 type CacheSelection struct {
 	Hash   string    // of a combination, with or without its options
@@ -57,16 +50,15 @@ type CacheSelection struct {
 	All    bool
 }
 
-// Deleted identifies a deleted row: a digest or a failure.
+// Deleted identifies a deleted row.
 type Deleted struct {
-	Hash   string    `db:"subscription_hash"`
-	Type   string    `db:"digest_type"`
-	Start  time.Time `db:"period_start"`
-	End    time.Time `db:"period_end"`
-	Failed bool
+	Hash  string    `db:"subscription_hash"`
+	Type  string    `db:"digest_type"`
+	Start time.Time `db:"period_start"`
+	End   time.Time `db:"period_end"`
 }
 
-// DeleteCache deletes the selected rows, including failures, and returns them. Digests that
+// DeleteCache deletes the selected rows, and returns them. Digests that
 // are being generated are not stored afterwards: see [Tx.PutCacheRow].
 func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]Deleted, error) {
 	before := max(sel.Before.UnixMilli(), 0)
@@ -75,17 +67,9 @@ func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]Deleted, e
 	if err != nil {
 		return nil, err
 	}
-	var all []Deleted
-	for _, table := range []string{"digest_cache", "digest_failures"} {
-		gone, err := sqlite.List[Deleted](ctx, tx.Conn, `DELETE FROM `+table+`
-			WHERE ?1 OR (?2 != '' AND (subscription_hash = ?2 OR sources_hash = ?2)) OR (?3 > 0 AND period_end <= ?3)
-			RETURNING subscription_hash, digest_type, period_start, period_end, '`+table+`' = 'digest_failures' AS failed`, sel.All, sel.Hash, before)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, gone...)
-	}
-	return all, nil
+	return sqlite.List[Deleted](ctx, tx.Conn, `DELETE FROM digest_cache
+		WHERE ?1 OR (?2 != '' AND (subscription_hash = ?2 OR sources_hash = ?2)) OR (?3 > 0 AND period_end <= ?3)
+		RETURNING subscription_hash, digest_type, period_start, period_end`, sel.All, sel.Hash, before)
 }
 
 // LastDeletion returns the number of the last call of [Tx.DeleteCache].
@@ -105,11 +89,6 @@ func (tx *Tx) PutCacheRow(ctx context.Context, r CacheRow, since int64) (CacheRo
 		WHERE NOT EXISTS (SELECT 1 FROM digest_cache_deletions WHERE id > ?15 AND (every OR hash IN (?1, ?2) OR before >= ?5))`,
 		r.Hash, r.SourcesHash, r.Type, r.PeriodStart, r.PeriodEnd, r.State, r.Content,
 		orEmpty(r.Metadata), idList(r.SourceIDs), r.RawItemCount, r.Model, r.Tokens, r.CreatedAt, r.ExpiresAt, since)
-	if err != nil {
-		return r, err
-	}
-	_, err = tx.Run(ctx, `DELETE FROM digest_failures WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ?`,
-		r.Hash, r.Type, r.PeriodStart, r.PeriodEnd)
 	return r, err
 }
 
@@ -136,9 +115,6 @@ func (q queries) CacheStats(ctx context.Context) (s CacheStats, err error) {
 
 // CleanCache deletes expired digests, by the store's clock, and returns how many there were.
 func (tx *Tx) CleanCache(ctx context.Context) (int64, error) {
-	if _, err := tx.Run(ctx, `DELETE FROM digest_failures WHERE retry_at <= ?`, tx.now().Add(-24*time.Hour).UnixMilli()); err != nil {
-		return 0, err
-	}
 	return tx.Run(ctx, `DELETE FROM digest_cache WHERE expires_at <= ?`, tx.now().UnixMilli())
 }
 
@@ -174,43 +150,4 @@ func (tx *Tx) PutDigest(ctx context.Context, d Digest) (Digest, error) {
 			metadata = CASE WHEN content = excluded.content THEN metadata ELSE excluded.metadata END,
 			content = excluded.content
 		RETURNING *`, d.UserID, d.Type, d.Content, orEmpty(d.Metadata), tx.now())
-}
-
-// Failure is a row of digest_failures: a digest that could not be generated.
-type Failure struct {
-	Hash        string `db:"subscription_hash"`
-	SourcesHash string
-	Type        string    `db:"digest_type"`
-	Start       time.Time `db:"period_start"`
-	End         time.Time `db:"period_end"`
-	Attempts    int
-	RetryAt     time.Time // earliest time of the next attempt
-	Reason      string
-}
-
-// Failure returns the failed attempts to generate a digest.
-func (q queries) Failure(ctx context.Context, hash, kind string, start, end time.Time) (Failure, error) {
-	return sqlite.One[Failure](ctx, q.Conn, `SELECT * FROM digest_failures
-		WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ?`,
-		hash, kind, start.UnixMilli(), end.UnixMilli())
-}
-
-// PutFailure stores the failed attempts to generate a digest.
-func (tx *Tx) PutFailure(ctx context.Context, f Failure) error {
-	_, err := tx.Run(ctx, `INSERT OR REPLACE INTO digest_failures (subscription_hash, sources_hash, digest_type,
-		period_start, period_end, attempts, retry_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.Hash, f.SourcesHash, f.Type, f.Start.UnixMilli(), f.End.UnixMilli(), f.Attempts, f.RetryAt.UnixMilli(), f.Reason)
-	return err
-}
-
-// Waiting returns how many digests wait for their next attempt, and the reason of the last one.
-func (q queries) Waiting(ctx context.Context) (n int64, reason string, err error) {
-	type row struct {
-		N      int64
-		Reason string
-	}
-	// SQLite takes reason from the row with the maximum: sqlite.org/lang_select.html#bareagg
-	r, err := sqlite.One[row](ctx, q.Conn, `SELECT n, reason FROM (
-		SELECT count(*) AS n, reason, max(retry_at) FROM digest_failures WHERE retry_at > ?)`, q.now())
-	return r.N, r.Reason, err
 }

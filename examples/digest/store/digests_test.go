@@ -2,9 +2,7 @@ package store_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,58 +10,6 @@ import (
 
 	"github.com/twofold-go/twofold/examples/digest/store"
 )
-
-func (w *world) putDigest(user int64, content string, start, end time.Time) (d store.Digest) {
-	w.t.Helper()
-	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
-		d, err = tx.PutDigest(ctx, store.Digest{
-			UserID: user, Type: "daily", Content: content,
-			Metadata: json.RawMessage(fmt.Sprintf(`{"period_start":%d,"period_end":%d}`, start.UnixMilli(), end.UnixMilli())),
-		})
-		return err
-	})
-	return d
-}
-
-// A user has one digest per type and period, however often it is written.
-func TestPutDigestTwice(t *testing.T) {
-	w := newWorld(t, 0)
-	user, start, end := w.user("ann"), noon, noon.AddDate(0, 0, 1)
-	first := w.putDigest(user, "one", start, end)
-	w.clock.Advance(time.Hour)
-	if again := w.putDigest(user, "one", start, end); !cmp.Equal(first, again) {
-		t.Errorf("put again: %s", cmp.Diff(first, again))
-	}
-	other := w.putDigest(user, "two", start, end)
-	if other.ID != first.ID || other.Content != "two" || !other.CreatedAt.Equal(noon.Add(time.Hour)) {
-		t.Errorf("put with another content: %+v, want row %d with it", other, first.ID)
-	}
-	if next := w.putDigest(user, "two", end, end.AddDate(0, 0, 1)); next.ID == first.ID {
-		t.Error("another period has the same row")
-	}
-	got, err := w.DigestOf(t.Context(), user, "daily", start, end)
-	if diff := cmp.Diff(other, got); err != nil || diff != "" {
-		t.Errorf("DigestOf: %v %s", err, diff)
-	}
-	if _, err := w.DigestOf(t.Context(), user, "weekly", start, end); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("DigestOf of another type = %v, want %v", err, store.ErrNotFound)
-	}
-	// Digests without a period do not replace each other.
-	w.write(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "by hand"})
-		_, err2 := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "note", Content: "by hand"})
-		_, err3 := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "by hand"})
-		return errors.Join(err, err2, err3)
-	})
-	for kind, want := range map[string]int{"": 5, "daily": 4, "note": 1, "weekly": 0} {
-		if all, err := w.Digests(t.Context(), user, kind, 10); err != nil || len(all) != want {
-			t.Errorf("%d digests of type %q, %v; want %d", len(all), kind, err, want)
-		}
-	}
-	if all, err := w.Digests(t.Context(), user+1, "", 10); err != nil || len(all) != 0 {
-		t.Errorf("another user has %d digests, %v", len(all), err)
-	}
-}
 
 func (w *world) cached(hash, state string, end, expires time.Time) {
 	w.t.Helper()
@@ -115,9 +61,6 @@ func TestCacheRows(t *testing.T) {
 	if _, err := w.CacheRow(t.Context(), "h", "daily", day(1), day(3)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("row of another end = %v, want %v", err, store.ErrNotFound)
 	}
-	if row, err := w.LastReady(t.Context(), "h", "daily", day(4)); err != nil || !row.PeriodEnd.Equal(day(2)) {
-		t.Errorf("the last digest is of %v, %v; want %v", row.PeriodEnd, err, day(2))
-	}
 }
 
 func TestDeleteCache(t *testing.T) {
@@ -150,89 +93,5 @@ func TestDeleteCache(t *testing.T) {
 		if err := writer.QueryRowContext(t.Context(), `SELECT count(*) FROM digest_cache`).Scan(&left); err != nil || left != 6-tt.want {
 			t.Errorf("%+v leaves %d rows, %v; want %d", tt.sel, left, err, 6-tt.want)
 		}
-	}
-}
-
-func TestPutCacheRow(t *testing.T) {
-	w := newWorld(t, 0)
-	want := store.CacheRow{
-		Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
-		Content: "one", Metadata: json.RawMessage(`{"a":1}`), SourceIDs: []int64{1, 2}, RawItemCount: 3, Model: "m", Tokens: 4,
-		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
-	}
-	put := func(content string) (stands store.CacheRow) {
-		row := want
-		row.Content = content
-		w.write(func(ctx context.Context, tx *store.Tx) (err error) {
-			stands, err = tx.PutCacheRow(ctx, row, 0)
-			return err
-		})
-		return stands
-	}
-	check := func(when string, got store.CacheRow, content string) {
-		t.Helper()
-		want.Content = content
-		read, err := w.CacheRow(t.Context(), "h", "daily", want.PeriodStart, want.PeriodEnd)
-		if diff := cmp.Diff(want, read); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got)\n%s", when, err, diff)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: PutCacheRow (-want +got)\n%s", when, diff)
-		}
-	}
-	check("the first", put("one"), "one")
-	check("a slower one", put("two"), "one")
-	w.clock.Set(want.ExpiresAt)
-	want.ExpiresAt = want.ExpiresAt.AddDate(0, 1, 0)
-	check("when that has expired", put("three"), "three")
-}
-
-// A digest whose generation began before its deletion is not stored. Others are.
-func TestDeletedRowsDoNotComeBack(t *testing.T) {
-	row := store.CacheRow{
-		Hash: "h", SourcesHash: "s", Type: "daily", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 1), State: store.StateReady,
-		CreatedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0),
-	}
-	for _, tt := range []struct {
-		sel  store.CacheSelection
-		back bool
-	}{
-		{store.CacheSelection{All: true}, false},
-		{store.CacheSelection{Hash: "h"}, false},
-		{store.CacheSelection{Hash: "s"}, false},
-		{store.CacheSelection{Hash: "g"}, true},
-		{store.CacheSelection{Before: row.PeriodEnd}, false},
-		{store.CacheSelection{Before: row.PeriodEnd.Add(-1)}, true},
-	} {
-		w := newWorld(t, 0)
-		put := func(since int64) {
-			w.write(func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.PutCacheRow(ctx, row, since)
-				return err
-			})
-		}
-		want := func(when string, want bool) {
-			t.Helper()
-			_, err := w.CacheRow(t.Context(), "h", "daily", row.PeriodStart, row.PeriodEnd)
-			if want != (err == nil) {
-				t.Errorf("%+v: %s the row exists: %v, want %v", tt.sel, when, err == nil, want)
-			}
-		}
-		before, err := w.LastDeletion(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.write(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.DeleteCache(ctx, tt.sel)
-			return err
-		})
-		put(before)
-		want("made before", tt.back)
-		after, err := w.LastDeletion(t.Context())
-		if err != nil || after == before {
-			t.Fatalf("LastDeletion = %d, %v; want another than %d", after, err, before)
-		}
-		put(after)
-		want("made after", true)
 	}
 }

@@ -134,26 +134,6 @@ func TestItemsOfAWindow(t *testing.T) {
 	}
 }
 
-// The last version in a window counts. A later version does not change an earlier window.
-func TestVersionsInAWindow(t *testing.T) {
-	w := newWorld(t, 1)
-	for i, title := range []string{"draft", "text", "correction"} {
-		w.clock.Set(noon.Add(time.Duration(i) * time.Minute))
-		w.addItems(1, store.Item{GUID: "g", Title: title})
-	}
-	for _, tt := range []struct {
-		from, to int // minutes
-		want     []string
-	}{
-		{0, 3, []string{"correction"}}, {0, 2, []string{"text"}}, {0, 1, []string{"draft"}}, {2, 3, []string{"correction"}}, {3, 9, nil},
-	} {
-		got := w.titles(noon.Add(time.Duration(tt.from)*time.Minute), noon.Add(time.Duration(tt.to)*time.Minute), 10, 1)
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("[%d, %d): %s", tt.from, tt.to, diff)
-		}
-	}
-}
-
 func TestNormaliseURL(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://A.example/Path?b=2&a=1#f":       "https://a.example/Path?a=1&b=2",

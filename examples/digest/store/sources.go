@@ -39,12 +39,6 @@ func (q queries) Sources(ctx context.Context, ids []int64) ([]Source, error) {
 		WHERE s.id IN (SELECT value FROM json_each(?)) ORDER BY s.id`, idList(ids))
 }
 
-// VisibleSources returns the sources that a user may subscribe to, by id; for user 0, the public
-// ones.
-func (q queries) VisibleSources(ctx context.Context, user int64) ([]Source, error) {
-	return sqlite.List[Source](ctx, q.Conn, `SELECT `+sourceColumns+` FROM sources s WHERE `+visible+` ORDER BY s.id`, user)
-}
-
 // AllSources returns all sources, including deleted ones, by id.
 func (q queries) AllSources(ctx context.Context) ([]Source, error) {
 	return sqlite.List[Source](ctx, q.Conn, `SELECT `+sourceColumns+` FROM sources s ORDER BY s.id`)

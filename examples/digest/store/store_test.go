@@ -3,43 +3,12 @@ package store_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/examples/digest/store"
-	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 )
-
-// Processes that start together migrate the schema once.
-func TestOpenTogether(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // characters with a meaning in a URL
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			s, err := store.Open(t.Context(), path, store.Options{})
-			if err != nil {
-				t.Errorf("Open = %v", err)
-				return
-			}
-			if _, err := s.Packs(t.Context(), 0); err != nil {
-				t.Errorf("Packs = %v", err)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if _, err := store.Open(t.Context(), t.TempDir(), store.Options{}); err == nil {
-		t.Error("a folder was opened as a database")
-	}
-}
 
 func TestUsers(t *testing.T) {
 	w := newWorld(t, 0)
@@ -67,55 +36,6 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
-	w := newWorld(t, 1)
-	w.user("ann")
-	for _, tt := range []struct {
-		name string
-		want error
-		do   func(ctx context.Context, tx *store.Tx) error
-	}{
-		{"a slug that is taken", store.ErrTaken, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddUser(ctx, store.User{Email: "x", Slug: "ann"})
-			return err
-		}},
-		{"a user without an email", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddUser(ctx, store.User{Slug: "x"})
-			return err
-		}},
-		{"a source without a type", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddSource(ctx, store.Source{})
-			return err
-		}},
-		{"a config that is no JSON", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddSource(ctx, store.Source{Type: "rss", Config: []byte("{")})
-			return err
-		}},
-		{"a pack without a slug", store.ErrInvalid, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddPack(ctx, store.Pack{})
-			return err
-		}},
-		{"a pack of no such source", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddPack(ctx, store.Pack{Slug: "p", SourceIDs: []int64{77}})
-			return err
-		}},
-		{"no such pack", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.InstallPack(ctx, 1, "p")
-			return err
-		}},
-		{"no such source", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSource(ctx, 77) }},
-		{"no such user", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error { return tx.Subscribe(ctx, 77, 1) }},
-		{"a digest of no such user", store.ErrNotFound, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.PutDigest(ctx, store.Digest{UserID: 77})
-			return err
-		}},
-	} {
-		if err := w.Write(t.Context(), func(tx *store.Tx) error { return tt.do(t.Context(), tx) }); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
-		}
-	}
-}
-
 func TestPacks(t *testing.T) {
 	w := newWorld(t, 3)
 	w.write(func(ctx context.Context, tx *store.Tx) error {
@@ -139,65 +59,5 @@ func TestPacks(t *testing.T) {
 	got, err := w.Packs(t.Context(), 0)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("Packs: %v %s", err, diff)
-	}
-}
-
-// Counters outlive the process.
-func TestCountersOutliveTheProcess(t *testing.T) {
-	path, clock := storetest.Path(t), storetest.NewClock(noon)
-	for range 3 {
-		s, err := store.Open(t.Context(), path, store.Options{Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = s.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.AddCounts(t.Context(), map[string]int64{"hits": 2, "misses": 1})
-		})
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
-		clock.Advance(45 * time.Minute)
-	}
-	s := storetest.Open(t, path, clock.Now)
-	for since, want := range map[time.Time]int64{{}: 6, noon.Add(59 * time.Minute): 6, noon.Add(time.Hour): 2, noon.Add(9 * time.Hour): 0} {
-		counts, err := s.Counts(t.Context(), since)
-		if hits := counts["hits"]; err != nil || hits != want {
-			t.Errorf("%d hits since %v, %v, want %d", hits, since, err, want)
-		}
-	}
-}
-
-// Every time comes from the program's clock. SQL's clock returns text, which compares wrongly.
-func TestNoClockInSQL(t *testing.T) {
-	w := newWorld(t, 0)
-	_, readers := w.Pools()
-	var schema string // without goose's table of migrations
-	err := readers.QueryRowContext(t.Context(),
-		`SELECT group_concat(lower(sql), ';') FROM sqlite_master WHERE tbl_name != 'goose_db_version'`).Scan(&schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, bad := range []string{"current_time", "current_date", "datetime(", "strftime(", "unixepoch(", "julianday(", "_at text"} {
-		if strings.Contains(schema, bad) {
-			t.Errorf("the schema has %q", bad)
-		}
-	}
-}
-
-// The files hold keys and private news, also those that SQLite keeps beside the database.
-func TestFilesAreTheirOwners(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "digest.db")
-	w := storetest.Open(t, path, nil)
-	if err := w.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := tx.AddSource(t.Context(), store.Source{Name: "S", Type: "rss"})
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		info, err := os.Stat(path + suffix)
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%q: %v, %v, want -rw-------", suffix, info, err)
-		}
 	}
 }

@@ -2,10 +2,8 @@ package store_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/twofold-go/twofold/examples/digest/store"
@@ -119,32 +117,6 @@ func TestPrivateSourceIsItsOwnersAlone(t *testing.T) {
 		return err
 	})
 	w.wantHash(other, 1, 2)
-	for user, want := range map[int64]int{owner: 3, other: 2, 0: 2} {
-		if all, err := w.VisibleSources(t.Context(), user); err != nil || len(all) != want {
-			t.Errorf("user %d sees %d sources, %v; want %d", user, len(all), err, want)
-		}
-	}
-	// When the owner is deleted, the source has no reader.
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteUser(ctx, owner) })
-	if all, err := w.VisibleSources(t.Context(), owner); err != nil || len(all) != 2 {
-		t.Errorf("a deleted user sees %d sources, %v; want 2", len(all), err)
-	}
-}
-
-func TestConfigNeverLeaves(t *testing.T) {
-	w := newWorld(t, 0)
-	w.write(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.AddSource(ctx, store.Source{Name: "x", Type: "custom_api", Config: json.RawMessage(`{"token":"hush"}`)})
-		return err
-	})
-	s, err := w.Source(t.Context(), 1)
-	if err != nil || !strings.Contains(string(s.Config), "hush") {
-		t.Fatalf("Source = %s, %v; want the config", s.Config, err)
-	}
-	b, err := json.Marshal(s)
-	if err != nil || strings.Contains(string(b), "hush") || strings.Contains(string(b), "onfig") {
-		t.Errorf("a source reads %s, %v; want no config", b, err)
-	}
 }
 
 // The hash is written once for a batch of any size.
@@ -168,41 +140,6 @@ func TestOneHashPerBatch(t *testing.T) {
 	}
 	if writes != 1 {
 		t.Errorf("the hash was written %d times, want once", writes)
-	}
-}
-
-// Deleting a user deletes all its rows. SQLite does this only when foreign keys are enforced.
-func TestDeletedUserLeavesNothing(t *testing.T) {
-	w := newWorld(t, 2)
-	user, other := w.user("ann", 1, 2), w.user("bob", 1)
-	var private, shared int64
-	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
-		if private, err = tx.AddSource(ctx, store.Source{Name: "mine", Type: "rss", OwnerID: user}); err != nil {
-			return err
-		}
-		if shared, err = tx.AddSource(ctx, store.Source{Name: "ours", Type: "rss", OwnerID: user, Public: true}); err != nil {
-			return err
-		}
-		if _, err := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "x"}); err != nil {
-			return err
-		}
-		return tx.DeleteUser(ctx, user)
-	})
-	writer, _ := w.Pools()
-	for _, table := range []string{"user_subscriptions", "user_subscription_hashes", "digests"} {
-		var n int
-		if err := writer.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table+` WHERE user_id = ?`, user).Scan(&n); err != nil || n != 0 {
-			t.Errorf("%s has %d rows, %v; want none", table, n, err)
-		}
-	}
-	w.wantHash(other, 1)
-	for id, want := range map[int64]bool{private: true, shared: false} { // nobody could see the private one
-		if s, err := w.Source(t.Context(), id); err != nil || s.Deleted != want {
-			t.Errorf("source %q is deleted: %v, %v; want %v", s.Name, s.Deleted, err, want)
-		}
-	}
-	if _, err := w.Subscriptions(t.Context(), user); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Subscriptions = %v, want %v", err, store.ErrNotFound)
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -44,11 +45,6 @@ func (q queries) UserByKey(ctx context.Context, key string) (User, error) {
 	return sqlite.One[User](ctx, q.Conn, `SELECT * FROM users WHERE api_key_hash = ?`, HashKey(key))
 }
 
-// Users returns up to limit users whose ids are greater than after, by id.
-func (q queries) Users(ctx context.Context, after int64, limit int) ([]User, error) {
-	return sqlite.List[User](ctx, q.Conn, `SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
-}
-
 // UserIDs returns up to limit ids of users greater than after, ascending.
 func (q queries) UserIDs(ctx context.Context, after int64, limit int) ([]int64, error) {
 	return sqlite.List[int64](ctx, q.Conn, `SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
@@ -64,39 +60,41 @@ func (tx *Tx) AddUser(ctx context.Context, u User) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return id, tx.welcome(ctx, id)
+}
+
+// welcome gives a new user the sources of the default pack.
+func (tx *Tx) welcome(ctx context.Context, id int64) error {
 	tx.touch(id)
 	pack, err := sqlite.One[string](ctx, tx.Conn, `SELECT slug FROM source_packs WHERE is_default = 1`)
 	if errors.Is(err, ErrNotFound) {
-		return id, nil
+		return nil
 	}
 	if err == nil {
 		_, err = tx.InstallPack(ctx, id, pack)
 	}
-	return id, err
+	return err
 }
 
-// UserEdit changes a user. Nil fields do not change.
-type UserEdit struct {
-	Name    *string         `json:"name"`
-	Email   *string         `json:"email"`
-	Slug    *string         `json:"slug"`
-	Options json.RawMessage `json:"options"` // language and style of the digests
-}
-
-// EditUser changes a user.
-func (tx *Tx) EditUser(ctx context.Context, id int64, e UserEdit) error {
-	return tx.Exec(ctx, `UPDATE users SET name = coalesce(?2, name), email = coalesce(?3, email), slug = coalesce(?4, slug),
-		options = coalesce(nullif(?5, ''), options) WHERE id = ?1`, id, e.Name, e.Email, e.Slug, string(e.Options))
-}
-
-// DeleteUser deletes a user with its subscriptions, hash and digests. The user's private sources,
-// which nobody else may see, are marked as deleted, so that they are no longer fetched.
-func (tx *Tx) DeleteUser(ctx context.Context, id int64) error {
-	_, err := tx.Run(ctx, `UPDATE sources SET is_deleted = 1, deleted_at = ?2, updated_at = ?2 WHERE owner_id = ?1 AND is_public = 0 AND is_deleted = 0`, id, tx.now())
-	if err != nil {
+// Import runs statements that add sources, packs and users, or change users, in one transaction. A new
+// user starts with the default pack and a key, which Import returns by slug: the database stores only
+// its hash.
+func (s *Store) Import(ctx context.Context, statements string) (keys map[string]string, err error) {
+	keys = map[string]string{}
+	return keys, s.Write(ctx, func(tx *Tx) error {
+		if _, err := tx.Run(ctx, statements); err != nil {
+			return err
+		}
+		users, err := sqlite.List[User](ctx, tx.Conn, `SELECT * FROM users`)
+		for _, u := range users {
+			tx.touch(u.ID)
+			if err == nil && len(u.APIKeyHash) == 0 {
+				keys[u.Slug] = rand.Text()
+				err = errors.Join(tx.Exec(ctx, `UPDATE users SET api_key_hash = ? WHERE id = ?`, HashKey(keys[u.Slug]), u.ID), tx.welcome(ctx, u.ID))
+			}
+		}
 		return err
-	}
-	return tx.Exec(ctx, `DELETE FROM users WHERE id = ?`, id)
+	})
 }
 
 const visible = `s.is_deleted = 0 AND (s.is_public = 1 OR s.owner_id = ?1)`
@@ -132,14 +130,9 @@ func (tx *Tx) Unsubscribe(ctx context.Context, user int64, sources ...int64) err
 	return err
 }
 
-// Ended returns the sources whose subscription a user has ended.
-func (q queries) Ended(ctx context.Context, user int64) ([]int64, error) {
-	return sqlite.List[int64](ctx, q.Conn, `SELECT source_id FROM user_subscriptions WHERE user_id = ? AND is_active = 0 ORDER BY source_id`, user)
-}
-
-// InstallPack subscribes a user to the sources of a pack, except some. It counts the installation
-// if a subscription is new, and returns the number of sources that the user may see.
-func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string, except ...int64) (int, error) {
+// InstallPack subscribes a user to the sources of a pack. It counts the installation if a
+// subscription is new, and returns the number of sources that the user may see.
+func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, error) {
 	if _, err := tx.PackID(ctx, slug); err != nil {
 		return 0, err
 	}
@@ -149,13 +142,11 @@ func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string, except .
 	if err != nil {
 		return 0, err
 	}
-	offered := len(ids)
-	ids = slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(except, id) })
 	added, err := tx.subscribe(ctx, user, ids)
 	if err != nil || added == 0 {
-		return offered, err
+		return len(ids), err
 	}
-	return offered, tx.Exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug)
+	return len(ids), tx.Exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug)
 }
 
 // Pack is a set of sources that a user subscribes to in one step.

@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
 
-// Extractive writes digests from the beginnings of the items, offline. It takes the newest
+// Extractive writes digests from the beginnings of the items, offline and in English. It takes the newest
 // item of each source, then the second newest of each, and so on.
 type Extractive struct{}
 
 // extractModel is the model name in the digests. Change it when the algorithm changes.
-const extractModel = "extractive/2"
+const extractModel = "extractive/3"
 
 // NewExtractive returns the default summariser.
 func NewExtractive() Extractive { return Extractive{} }
@@ -77,26 +76,13 @@ func inTurn(items []Item) []Item {
 	return all
 }
 
-var phrases = map[string]struct {
-	titles             map[string]string
-	date, count, other string
-}{
-	English: {
-		map[string]string{"4h": "The last four hours", "daily": "Daily digest", "weekly": "Weekly digest", "monthly": "Monthly digest"},
-		"2 January 2006 15:04", "%[1]d of %[2]d items, %[3]s to %[4]s", "Other",
-	},
-	Chinese: {
-		map[string]string{"4h": "四小时速览", "daily": "每日摘要", "weekly": "每周摘要", "monthly": "每月摘要"},
-		"2006年1月2日 15:04", "%[2]d 条中的 %[1]d 条，%[3]s 至 %[4]s", "其他",
-	},
-}
+var titles = map[string]string{"4h": "The last four hours", "daily": "Daily digest", "weekly": "Weekly digest", "monthly": "Monthly digest"}
 
 func compose(r Request, picked []entry) string {
-	w := phrases[cmp.Or(r.Language, English)]
-	date := func(t time.Time) string { return t.Format(w.date) }
+	const date = "2 January 2006 15:04"
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", escape(cmp.Or(w.titles[r.Kind], r.Kind)))
-	fmt.Fprintf(&b, "*"+w.count+"*\n", len(picked), len(r.Items), date(r.Start), date(r.End))
+	fmt.Fprintf(&b, "# %s\n\n", escape(cmp.Or(titles[r.Kind], r.Kind)))
+	fmt.Fprintf(&b, "*%d of %d items, %s to %s*\n", len(picked), len(r.Items), r.Start.Format(date), r.End.Format(date))
 	first := map[string]int{}
 	for i, e := range picked {
 		if _, ok := first[e.source]; !ok {
@@ -106,7 +92,7 @@ func compose(r Request, picked []entry) string {
 	slices.SortStableFunc(picked, func(a, b entry) int { return cmp.Compare(first[a.source], first[b.source]) })
 	for i, e := range picked {
 		if i == 0 || picked[i-1].source != e.source {
-			fmt.Fprintf(&b, "\n## %s\n\n", escape(cmp.Or(e.source, w.other)))
+			fmt.Fprintf(&b, "\n## %s\n\n", escape(cmp.Or(e.source, "Other")))
 		}
 		text := escape(e.title)
 		if e.url != "" {

@@ -1,36 +1,10 @@
 package summary_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/examples/digest/summary"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata")
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
 
 var singapore = time.FixedZone("+08", 8*60*60)
 

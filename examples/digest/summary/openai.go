@@ -11,8 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-	"github.com/sashabaranov/go-openai"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
 // OpenAIConfig configures the calls of a model.
@@ -37,7 +39,7 @@ const (
 // OpenAI calls a model through the chat completions API. After failed tries it pauses.
 type OpenAI struct {
 	cfg    OpenAIConfig
-	client *openai.Client
+	client openai.Client
 	mu     sync.Mutex // protects until
 	until  time.Time  // no requests before this time
 }
@@ -53,9 +55,14 @@ func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	}
 	client := *cmp.Or(cfg.Client, http.DefaultClient)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	api := openai.DefaultConfig(cfg.APIKey)
-	api.BaseURL, api.HTTPClient = cfg.BaseURL, wire{&client, cfg.APIKey}
-	return &OpenAI{cfg: cfg, client: openai.NewClientWithConfig(api)}, nil
+	options := []option.RequestOption{
+		option.WithBaseURL(cfg.BaseURL), option.WithHTTPClient(&client), option.WithMiddleware(limited),
+		option.WithMaxRetries(int(cfg.Tries) - 1), option.WithRequestTimeout(cfg.Timeout), option.WithAPIKey(cfg.APIKey),
+	}
+	if cfg.APIKey == "" {
+		options = append(options, option.WithHeaderDel("Authorization"))
+	}
+	return &OpenAI{cfg: cfg, client: openai.NewClient(options...)}, nil
 }
 
 func (c *OpenAIConfig) check() error {
@@ -94,7 +101,7 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 		return Summary{}, err
 	}
 	got, err := o.ask(ctx, messages)
-	s := Summary{Model: o.cfg.Model, Items: items, Tokens: int64(max(got.Usage.TotalTokens, got.Usage.PromptTokens+got.Usage.CompletionTokens, 0))}
+	s := Summary{Model: o.cfg.Model, Items: items, Tokens: max(got.Usage.TotalTokens, got.Usage.PromptTokens+got.Usage.CompletionTokens, 0)}
 	if err != nil {
 		return s, err
 	}
@@ -106,26 +113,43 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 	return s, err
 }
 
-func (o *OpenAI) ask(ctx context.Context, messages []openai.ChatCompletionMessage) (openai.ChatCompletionResponse, error) {
-	got, err := backoff.Retry(ctx, func() (openai.ChatCompletionResponse, error) { return o.try(ctx, messages) },
-		backoff.WithMaxTries(o.cfg.Tries), backoff.WithMaxElapsedTime(max(patience, o.cfg.Timeout+patience/4)))
-	_, told := errors.AsType[*RateLimitError](err)
-	if !told && (errors.Is(err, ErrRateLimited) || errors.Is(err, ErrUnavailable)) {
-		err = o.giveUp(err)
+// ask sends a request and tries again, unless the server wants none for a while. Its errors omit the
+// server's messages, which may repeat prompt and key.
+func (o *OpenAI) ask(ctx context.Context, messages []openai.ChatCompletionMessageParamUnion) (openai.ChatCompletion, error) {
+	o.mu.Lock()
+	until := o.until
+	o.mu.Unlock()
+	if time.Now().Before(until) {
+		return openai.ChatCompletion{}, &RateLimitError{Until: until}
 	}
-	return got, err
+	patient, cancel := context.WithTimeout(ctx, max(patience, o.cfg.Timeout+patience/4))
+	defer cancel()
+	var res *http.Response
+	got, err := o.client.Chat.Completions.New(patient, openai.ChatCompletionNewParams{
+		Model: o.cfg.Model, Messages: messages, MaxCompletionTokens: openai.Int(int64(o.cfg.OutputTokens)),
+	}, option.WithResponseInto(&res))
+	switch {
+	case err == nil && res.StatusCode == http.StatusOK:
+		return *got, check(got)
+	case ctx.Err() != nil:
+		return openai.ChatCompletion{}, context.Cause(ctx)
+	}
+	if err = o.failure(res, err); errors.Is(err, ErrRateLimited) || errors.Is(err, ErrUnavailable) {
+		err = o.giveUp(res, err)
+	}
+	return openai.ChatCompletion{}, err
 }
 
 const maxAlone = time.Hour
 
 // giveUp turns the last failure into an error for callers, and stops all requests for a while.
-func (o *OpenAI) giveUp(last error) error {
+func (o *OpenAI) giveUp(res *http.Response, last error) error {
 	limited, wait := errors.Is(last, ErrRateLimited), 30*time.Second
 	if limited {
 		wait = 10 * time.Second // if the server does not say
 	}
-	if after, ok := errors.AsType[*backoff.RetryAfterError](last); ok {
-		wait = min(after.Duration, maxAlone)
+	if res != nil {
+		wait = min(cmp.Or(fetch.RetryAfter(res.Header.Get("Retry-After"), time.Now()), wait), maxAlone)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,34 +160,4 @@ func (o *OpenAI) giveUp(last error) error {
 		return &RateLimitError{Until: o.until, Err: last}
 	}
 	return last
-}
-
-// try sends one request. Its errors omit the server's messages, which may repeat prompt and key.
-func (o *OpenAI) try(ctx context.Context, messages []openai.ChatCompletionMessage) (got openai.ChatCompletionResponse, err error) {
-	o.mu.Lock()
-	until := o.until
-	o.mu.Unlock()
-	if time.Now().Before(until) {
-		return got, backoff.Permanent(&RateLimitError{Until: until})
-	}
-	limited, cancel := context.WithTimeout(ctx, o.cfg.Timeout)
-	defer cancel()
-	got, err = o.client.CreateChatCompletion(limited, openai.ChatCompletionRequest{
-		Model: o.cfg.Model, Messages: messages, MaxCompletionTokens: o.cfg.OutputTokens,
-	})
-	switch {
-	case err == nil:
-		if err = check(got); err == nil {
-			return got, nil
-		}
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrRateLimited):
-		return got, err // a later try may succeed
-	case errors.Is(err, openai.ErrChatCompletionInvalidModel): // nothing was sent
-		err = fmt.Errorf("%w: %w", ErrRefused, openai.ErrChatCompletionInvalidModel)
-	case !errors.Is(err, ErrRefused) && !errors.Is(err, ErrResponse):
-		err = fmt.Errorf("%w: not the JSON expected", ErrResponse)
-	}
-	return got, backoff.Permanent(err)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sashabaranov/go-openai"
+	"github.com/openai/openai-go/v3"
 )
 
 //go:embed prompt.txt
@@ -26,7 +26,7 @@ type account struct {
 	Text    string `json:"text,omitempty"`
 }
 
-func prompt(r Request, budget int) (messages []openai.ChatCompletionMessage, items int, err error) {
+func prompt(r Request, budget int) (messages []openai.ChatCompletionMessageParamUnion, items int, err error) {
 	tell := struct {
 		Language, Entry string
 		Items           int
@@ -55,9 +55,7 @@ func prompt(r Request, budget int) (messages []openai.ChatCompletionMessage, ite
 		End   string    `json:"period_end"`
 		Items []account `json:"items"`
 	}{r.Kind, r.Start.Format(time.RFC3339), r.End.Format(time.RFC3339), all})
-	return []openai.ChatCompletionMessage{
-		{Role: openai.ChatMessageRoleSystem, Content: system.String()}, {Role: openai.ChatMessageRoleUser, Content: string(data)},
-	}, len(all), err
+	return []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(system.String()), openai.UserMessage(string(data))}, len(all), err
 }
 
 const (

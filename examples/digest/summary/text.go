@@ -3,7 +3,6 @@ package summary
 import (
 	"bytes"
 	"fmt"
-	"html"
 	"html/template"
 	"net/url"
 	"regexp"
@@ -14,6 +13,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/twofold-go/twofold/examples/internal/htmltext"
 )
 
 const maxText = 20_000
@@ -21,9 +22,6 @@ const maxText = 20_000
 var (
 	urls       = regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>]*`)
 	paragraphs = regexp.MustCompile(`\n\s*\n`)
-	blocks     = regexp.MustCompile(`(?i)</?(?:article|blockquote|br|dd|div|dt|h[1-6]|hr|li|ol|p|pre|section|table|td|th|tr|ul)\b`)
-	unseen     = regexp.MustCompile(`(?is)<(noscript|template|svg)\b.*?</(?:noscript|template|svg)>`)
-	nothing    = bluemonday.StrictPolicy() // drops scripts and styles with their text
 )
 
 // plain returns the visible text of HTML or plain text. It drops addresses, because they
@@ -33,8 +31,7 @@ func plain(s string) string {
 		s = strings.ToValidUTF8(s[:maxText], "")
 	}
 	if strings.ContainsAny(s, "<&") {
-		s = strings.ReplaceAll(unseen.ReplaceAllString(s, ""), "\n", " ")
-		s = html.UnescapeString(nothing.Sanitize(blocks.ReplaceAllString(s, "\n\n$0")))
+		s = htmltext.Plain(strings.ReplaceAll(s, "\n", " "), "\n\n")
 	}
 	s = strings.Map(visible, urls.ReplaceAllString(s, ""))
 	var all []string

@@ -1,60 +1,42 @@
 package summary
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-	"github.com/sashabaranov/go-openai"
-	"github.com/tidwall/gjson"
-
-	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 )
 
 const maxReply = 4 << 20
 
-// wire sends requests for the client. It limits the answers, and turns failures into errors
-// without the server's sentences.
-type wire struct {
-	*http.Client
-	key string
+// limited bounds what is read of an answer.
+func limited(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(req)
+	if err == nil {
+		res.Body = http.MaxBytesReader(nil, res.Body, maxReply)
+	}
+	return res, err
 }
 
-// Do implements [openai.HTTPDoer].
-func (w wire) Do(req *http.Request) (*http.Response, error) {
-	res, err := w.Client.Do(req)
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // without the address
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	defer res.Body.Close() //nolint:errcheck // it was read, or the rest does not matter
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
+// failure returns a reason without the server's sentences. res is the last answer, or nil.
+func (o *OpenAI) failure(res *http.Response, err error) error {
 	switch {
-	case res.StatusCode != http.StatusOK:
-		return nil, w.failure(res, body)
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case len(body) > maxReply:
-		return nil, fmt.Errorf("%w: over %d bytes", ErrResponse, maxReply)
+	case res == nil || errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: no answer", ErrUnavailable)
+	case res.StatusCode == http.StatusOK:
+		return fmt.Errorf("%w: not the JSON expected", ErrResponse)
 	}
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	return res, nil
-}
-
-func (w wire) failure(res *http.Response, body []byte) error {
-	said := gjson.GetBytes(body, "error") // a body that does not parse is ignored
 	e := &ModelError{Status: res.StatusCode, Err: ErrRefused}
-	for _, name := range []string{"type", "code", "param"} {
-		if part := said.Get(name).Str; speakable(part) && (w.key == "" || !strings.Contains(part, w.key)) {
-			e.Code = strings.TrimPrefix(e.Code+"/"+part, "/")
+	if said, ok := errors.AsType[*openai.Error](err); ok {
+		for _, part := range []string{said.Type, said.Code, said.Param} {
+			if speakable(part) && (o.cfg.APIKey == "" || !strings.Contains(part, o.cfg.APIKey)) {
+				e.Code = strings.TrimPrefix(e.Code+"/"+part, "/")
+			}
 		}
 	}
 	switch {
@@ -62,9 +44,6 @@ func (w wire) failure(res *http.Response, body []byte) error {
 		e.Err = ErrRateLimited
 	case e.Status >= 500 || e.Status == http.StatusRequestTimeout:
 		e.Err = ErrUnavailable
-	}
-	if wait := fetch.RetryAfter(res.Header.Get("Retry-After"), time.Now()); wait > 0 {
-		return fmt.Errorf("%w, %w", e, &backoff.RetryAfterError{Duration: wait})
 	}
 	return e
 }
@@ -77,11 +56,11 @@ func speakable(s string) bool {
 	})
 }
 
-func check(r openai.ChatCompletionResponse) error {
+func check(r *openai.ChatCompletion) error {
 	if len(r.Choices) == 0 {
 		return fmt.Errorf("%w: no choices", ErrResponse)
 	}
-	switch reason := string(r.Choices[0].FinishReason); {
+	switch reason := r.Choices[0].FinishReason; {
 	case reason == "stop" || reason == "": // some servers do not set it
 		return nil
 	case reason == "length":

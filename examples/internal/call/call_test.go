@@ -3,7 +3,6 @@ package call_test
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -158,37 +157,6 @@ func errText(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-func TestURL(t *testing.T) {
-	var listen net.ListenConfig
-	for addr, want := range map[string]string{":0": "http://localhost:", "127.0.0.1:0": "http://127.0.0.1:"} {
-		l, err := listen.Listen(t.Context(), "tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := call.URL(l); !strings.HasPrefix(got, want) || !call.IsBase(got) {
-			t.Errorf("%s: %s", addr, got)
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, s := range []string{"", "a.example", "//a.example", "ftp://a.example", "http://", "http://:80", "http://a.example/", "http://a.example/x", "http://u@a.example", "http://a.example?q"} {
-		if call.IsBase(s) {
-			t.Errorf("%q counts as a base", s)
-		}
-	}
-}
-
-func TestID(t *testing.T) {
-	for s, want := range map[string]int64{"7": 7, "0": 0, "-1": 0, "x": 0, "99999999999999999999": 0} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		r.SetPathValue("id", s)
-		if n, err := call.ID(r, "id"); n != want || (err == nil) != (want > 0) {
-			t.Errorf("ID(%q) = %d, %v; want %d", s, n, err, want)
-		}
-	}
 }
 
 func TestGuard(t *testing.T) {

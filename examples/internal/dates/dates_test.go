@@ -70,23 +70,3 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 }
-
-// FuzzParse: a date is in UTC, in a year that a feed can write, and survives a round trip.
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{"2026", "2026-03-04T05:06:07.5+08:00", "Wed, 04 Mar 2026 05:06:07 EST", "20260304", "January 2, 2006", "9999-12-31T23:59:59-14:00"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		d, err := dates.Parse(s)
-		if err != nil {
-			if !errors.Is(err, dates.ErrDate) || !d.IsZero() {
-				t.Errorf("Parse(%q) = %v, %v", s, d, err)
-			}
-			return
-		}
-		again, err := dates.Parse(d.Format(time.RFC3339Nano))
-		if err != nil || !again.Equal(d) || d.Location() != time.UTC || d.Year() < 1990 || d.Year() > 9999 {
-			t.Errorf("Parse(%q) = %v; read again: %v, %v", s, d, again, err)
-		}
-	})
-}

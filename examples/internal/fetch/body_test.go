@@ -8,10 +8,8 @@ import (
 	"io"
 	"net/http"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -95,27 +93,6 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// A packed answer is stored compressed, and has the hash of its content. The unpacked
-// answer is a separate one.
-func TestPacked(t *testing.T) {
-	long := strings.Repeat("all work and no play ", 5_000)
-	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, long) })
-	c := local(t)
-	plain := get(t, c, fetch.Request{URL: o.URL})
-	packed := get(t, c, fetch.Request{URL: o.URL, Packed: true})
-	if plain.Packed || !packed.Packed || packed.NotModified || packed.Hash != plain.Hash || len(packed.Body) > len(long)/50 {
-		t.Errorf("%d bytes, Packed %v, NotModified %v, the same hash %v", len(packed.Body), packed.Packed, packed.NotModified, packed.Hash == plain.Hash)
-	}
-	again := get(t, c, fetch.Request{URL: o.URL, Packed: true, MaxAge: time.Hour})
-	if !again.FromCache || content(t, again) != long || content(t, again) != long || content(t, plain) != long {
-		t.Errorf("FromCache %v; the content differs", again.FromCache)
-	}
-	packed.Body = []byte("not gzip, longer than a header")
-	if _, err := packed.Open(); !errors.Is(err, fetch.ErrEncoding) {
-		t.Errorf("Open of a damaged body: %v, want %v", err, fetch.ErrEncoding)
-	}
-}
-
 // allocated returns the bytes that were allocated while f ran, garbage included.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
@@ -123,45 +100,6 @@ func allocated(f func()) uint64 {
 	f()
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
-}
-
-// A sitemap of 50 MB that is read as a stream is never completely in memory.
-func TestPackedMemory(t *testing.T) {
-	line := []byte("<url><loc>https://www.example.com/news/2026/03/02/a-title-of-some-length</loc></url>\n")
-	const size = 50 << 20
-	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
-		for range size / len(line) {
-			_, _ = w.Write(line)
-		}
-	})
-	c := newClient(t, fetch.Config{AllowPrivate: true, MaxBytes: size})
-	var n int64
-	taken := allocated(func() {
-		resp := get(t, c, fetch.Request{URL: o.URL, Packed: true})
-		r, err := resp.Open()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		n, _ = io.Copy(io.Discard, r)
-	})
-	if n < size-1<<10 || taken > 16<<20 {
-		t.Errorf("%d KiB were allocated for %d bytes", taken>>10, n)
-	}
-	t.Logf("%d KiB", taken>>10)
-}
-
-// A body shorter than its Content-Length is an error.
-func TestShortBody(t *testing.T) {
-	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "100")
-		fmt.Fprint(w, "half")
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	})
-	if _, err := local(t).Get(t.Context(), fetch.Request{URL: o.URL}); !errors.Is(err, fetch.ErrTruncated) {
-		t.Errorf("Get = %v, want %v", err, fetch.ErrTruncated)
-	}
 }
 
 // Ten megabytes of zeros are ten kilobytes of gzip. The decompressed bytes are bounded, and
@@ -189,42 +127,6 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// A body without an end stops at the limit at once and closes its connection. The client
-// stays usable.
-func TestEndlessBody(t *testing.T) {
-	ended := make(chan struct{})
-	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/endless" {
-			return
-		}
-		defer close(ended)
-		for {
-			if _, err := w.Write(make([]byte, 32<<10)); err != nil {
-				return
-			}
-		}
-	})
-	c := local(t)
-	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL + "/endless", MaxBytes: 1 << 20}); !errors.Is(err, fetch.ErrTooLarge) {
-		t.Errorf("Get = %v, want %v", err, fetch.ErrTooLarge)
-	}
-	<-ended
-	get(t, c, fetch.Request{URL: o.URL})
-}
-
-// A header without an end is not read to its end.
-func TestLongHeader(t *testing.T) {
-	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
-		w.Header().Set("X-Long", strings.Repeat("x", n))
-	})
-	c := local(t)
-	get(t, c, fetch.Request{URL: o.URL + "?n=50000"})
-	if _, err := c.Get(t.Context(), fetch.Request{URL: o.URL + "?n=500000"}); !errors.Is(err, fetch.ErrProtocol) {
-		t.Errorf("Get = %v, want %v", err, fetch.ErrProtocol)
-	}
-}
-
 // The limit of a request cannot exceed the client's. Answers under another limit are separate.
 func TestMaxBytes(t *testing.T) {
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "1234567890") })
@@ -236,18 +138,5 @@ func TestMaxBytes(t *testing.T) {
 	small := newClient(t, fetch.Config{AllowPrivate: true, MaxBytes: 9})
 	if _, err := small.Get(t.Context(), fetch.Request{URL: o.URL, MaxBytes: 1000}); !errors.Is(err, fetch.ErrTooLarge) {
 		t.Errorf("Get = %v, want %v", err, fetch.ErrTooLarge)
-	}
-}
-
-// A reader that reads on after the end of gzip gets the end again, whatever follows it.
-func TestGzipEndsOnce(t *testing.T) {
-	r, err := fetch.Gunzip(strings.NewReader(pack(t, "gzip", "text") + "\x1f\x8bx"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []string{"text", "", ""} {
-		if b, err := io.ReadAll(r); err != nil || string(b) != want {
-			t.Errorf("read %d: %q, %v; want %q", i, b, err, want)
-		}
 	}
 }

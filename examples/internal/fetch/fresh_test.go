@@ -1,13 +1,8 @@
 package fetch_test
 
 import (
-	"net/http"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -16,56 +11,6 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // longest replaces a number of seconds that is too large to count (RFC 9111, section 1.2.2).
 const longest = (1 << 31) * time.Second
-
-// parseHeader reads "Name: value" lines.
-func parseHeader(lines string) http.Header {
-	h := http.Header{}
-	for line := range strings.SplitSeq(lines, "\n") {
-		name, value, _ := strings.Cut(line, ":")
-		h.Add(name, strings.TrimSpace(value))
-	}
-	return h
-}
-
-func TestFreshFor(t *testing.T) {
-	for _, tt := range []struct {
-		header string
-		want   time.Duration
-	}{
-		{"", 0},
-		{"Cache-Control: max-age=600", 10 * time.Minute},
-		{"Cache-Control: public, MAX-AGE=600, must-revalidate", 10 * time.Minute},
-		{"Cache-Control: public\nCache-Control: max-age=600", 10 * time.Minute},
-		{`Cache-Control: max-age="600"`, 10 * time.Minute},
-		{"Cache-Control: max-age=600, max-age=5", 10 * time.Minute},
-		{"Cache-Control: s-maxage=600", 0},
-		{"Cache-Control: max-age=600, no-cache", 0},
-		{"Cache-Control: no-store, max-age=600", 0},
-		{"Cache-Control: max-age=-1", 0},
-		{"Cache-Control: max-age=1.5", 0},
-		{"Cache-Control: max-age=", 0},
-		{"Cache-Control: max-age=99999999999999999999", longest},
-		{"Cache-Control: max-age=4294967296", longest},
-		{"Cache-Control: max-age=600\nAge: 120", 8 * time.Minute},
-		{"Cache-Control: max-age=600\nAge: 601", 0},
-		{"Cache-Control: max-age=600\nAge: old", 10 * time.Minute},
-		{"Cache-Control: max-age=600\nExpires: Mon, 02 Mar 2026 15:00:00 GMT", 10 * time.Minute},
-		{"Cache-Control: max-age=0\nExpires: Mon, 02 Mar 2026 15:00:00 GMT", 0},
-		{"Expires: Mon, 02 Mar 2026 15:00:00 GMT", 3 * time.Hour},
-		{"Expires: Monday, 02-Mar-26 15:00:00 GMT", 3 * time.Hour},
-		{"Expires: Mon, 02 Mar 2026 15:00:00 GMT\nDate: Mon, 02 Mar 2026 14:00:00 GMT", time.Hour},
-		{"Expires: Mon, 02 Mar 2026 11:00:00 GMT", 0},
-		{"Expires: 0", 0},
-		{"Expires: -1", 0},
-		{"Expires: Fri, 31 Dec 9999 23:59:59 GMT", longest},
-	} {
-		t.Run(strings.ReplaceAll(tt.header, "\n", "; "), func(t *testing.T) {
-			if got := fetch.FreshFor(parseHeader(tt.header), noon); got != tt.want {
-				t.Errorf("FreshFor = %v, want %v", got, tt.want)
-			}
-		})
-	}
-}
 
 func TestRetryAfter(t *testing.T) {
 	for _, tt := range []struct {
@@ -93,42 +38,4 @@ func TestRetryAfter(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A directive is found at any place among others.
-func TestMaxAgeAmongOthers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		others := rapid.SliceOf(rapid.SampledFrom([]string{"public", "private", "must-revalidate", "s-maxage=7", "x=max-age", `y="z"`, "", " "})).Draw(t, "others")
-		n := rapid.Int64Range(0, 1<<31-1).Draw(t, "seconds")
-		at := rapid.IntRange(0, len(others)).Draw(t, "at")
-		all := append(append(append([]string{}, others[:at]...), "max-age="+strconv.FormatInt(n, 10)), others[at:]...)
-		h := http.Header{"Cache-Control": {strings.Join(all, ",")}}
-		if got, want := fetch.FreshFor(h, noon), time.Duration(n)*time.Second; got != want {
-			t.Fatalf("FreshFor(%q) = %v, want %v", h, got, want)
-		}
-	})
-}
-
-// For any input, durations are within bounds.
-func FuzzFreshFor(f *testing.F) {
-	f.Add("max-age=600", "Mon, 02 Mar 2026 15:00:00 GMT", "Mon, 02 Mar 2026 14:00:00 GMT", "5")
-	f.Add(`max-age="9999999999999999999",no-cache`, "0", "", "-1")
-	f.Add("max-age=,=,", "Fri, 31 Dec 9999 23:59:59 GMT", "Sat, 01 Jan 0000 00:00:00 GMT", "99999999999999999999")
-	f.Fuzz(func(t *testing.T, cc, expires, date, age string) {
-		h := http.Header{"Cache-Control": {cc}, "Expires": {expires}, "Date": {date}, "Age": {age}}
-		if d := fetch.FreshFor(h, noon); d < 0 || d > longest {
-			t.Errorf("FreshFor(%q) = %v", h, d)
-		}
-	})
-}
-
-func FuzzRetryAfter(f *testing.F) {
-	for _, v := range []string{"120", "-1", "Mon, 02 Mar 2026 12:05:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "9223372036854775807"} {
-		f.Add(v)
-	}
-	f.Fuzz(func(t *testing.T, v string) {
-		if d := fetch.RetryAfter(v, noon); d < 0 || d > longest {
-			t.Errorf("RetryAfter(%q) = %v", v, d)
-		}
-	})
 }

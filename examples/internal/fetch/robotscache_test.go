@@ -89,28 +89,6 @@ func TestRobotsAreCached(t *testing.T) {
 	})
 }
 
-// While robots.txt cannot be reached, the last one applies. After 30 days, no URL is allowed.
-func TestRobotsOutlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := &robotsOrigin{text: "User-agent: *\nDisallow: /no"}
-		c := newClient(t, fetch.Config{Transport: o})
-		get(t, c, fetch.Request{URL: "https://a.example/", Robots: true})
-		o.set("", true)
-		for day := range 29 {
-			advance(24 * time.Hour)
-			r, err := c.Robots(t.Context(), "https://a.example/")
-			if err != nil || !r.Allowed("/yes") || r.Allowed("/no") {
-				t.Fatalf("on day %d: %v, %v; want the last good one", day+1, r, err)
-			}
-		}
-		advance(2 * 24 * time.Hour)
-		r, err := c.Robots(t.Context(), "https://a.example/")
-		if err == nil || r.Allowed("/yes") {
-			t.Errorf("after 31 days: %v, %v; want nothing allowed", r, err)
-		}
-	})
-}
-
 // Without an earlier robots.txt, no URL is allowed, and not every request tries again.
 func TestRobotsUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,9 +2,10 @@ package fetch
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/temoto/robotstxt"
 )
 
 // Robots are the rules of an origin's robots.txt for this client. The zero value allows nothing.
@@ -12,129 +13,59 @@ type Robots struct {
 	Sitemaps   []string      // the URLs of its Sitemap lines, unchanged. They apply to all clients, and may name any host
 	CrawlDelay time.Duration // pause between two requests, at most a minute. Zero means not given
 
-	known bool
-	rules []rule
-}
-
-type rule struct {
-	path  string
-	allow bool
+	group *robotstxt.Group
 }
 
 const maxCrawlDelay = time.Minute
 
-// Allowed reports whether this client may get a URL. The longest matching rule decides; of
-// two equally long ones, Allow wins (RFC 9309, 2.2.2).
+// Allowed reports whether this client may get a URL. The parser forbids a little more than RFC 9309:
+// a rule with a star matches within a path, and of two equally long rules the first one wins.
 func (r *Robots) Allowed(rawURL string) bool {
 	u, err := url.Parse(rawURL)
-	if err != nil {
+	if err != nil || r.group == nil {
 		return false
 	}
-	path := u.EscapedPath()
-	if path == "/robots.txt" {
-		return true
-	}
-	if u.RawQuery != "" || u.ForceQuery {
-		path += "?" + u.RawQuery
-	}
-	path = normal(path)
-	best := rule{allow: true}
-	for _, l := range r.rules {
-		if (len(l.path) > len(best.path) || len(l.path) == len(best.path) && l.allow) && matches(l.path, path) {
-			best = l
-		}
-	}
-	return r.known && best.allow
+	return u.Path == "/robots.txt" || r.group.Test(unescaped(u.RequestURI()))
 }
 
-func matches(pattern, path string) bool {
-	pattern, whole := strings.CutSuffix(pattern, "$")
-	first, parts, starred := strings.Cut(pattern, "*")
-	rest, ok := strings.CutPrefix(path, first)
-	for starred && ok {
-		var part string
-		if part, parts, starred = strings.Cut(parts, "*"); !starred && whole {
-			return strings.HasSuffix(rest, part)
-		}
-		_, rest, ok = strings.Cut(rest, part)
+// unescaped makes the spellings of a path equal: a file may write "/caf%C3%A9" or "/café".
+func unescaped(path string) string {
+	if d, err := url.PathUnescape(path); err == nil && !strings.ContainsAny(d, "\r\n#") {
+		return d
 	}
-	return ok && (!whole || rest == "")
+	return path
 }
 
-// readRobots parses the lines that it knows, and skips others. It joins the groups for the
-// same agent.
-func readRobots(body []byte, name string) *Robots {
-	var ours, all Robots
-	var group []*Robots // the agents that the next lines are for
-	heads := false      // whether the last line was a User-agent
-	r := &Robots{known: true}
+// readRobots gives the parser one line at a time, because it refuses a file for one bad line.
+func readRobots(body []byte, agent string) *Robots {
+	var file strings.Builder
+	file.WriteString("User-agent: nobody\n") // for rules before the first group
 	lineEnd := func(r rune) bool { return r == '\n' || r == '\r' }
 	for line := range strings.FieldsFuncSeq(strings.TrimPrefix(string(body), "\ufeff"), lineEnd) {
 		line, _, _ = strings.Cut(line, "#")
 		field, value, _ := strings.Cut(line, ":")
 		field, value = strings.ToLower(strings.TrimSpace(field)), strings.TrimSpace(value)
-		agent := field == "user-agent" || field == "useragent"
-		switch {
-		case agent && !heads:
-			group = nil
-			fallthrough
-		case agent:
-			if strings.HasPrefix(value, "*") {
-				group = append(group, &all)
-			} else if strings.EqualFold(token(value), name) {
-				ours.known = true
-				group = append(group, &ours)
+		if field == "allow" || field == "disallow" {
+			switch value {
+			case "": // the parser would join the group to the next one
+				field, value = "allow", "/"
+			case "*": // the parser ignores it
+				value = "/"
 			}
-		case field == "sitemap" && value != "" && !strings.ContainsAny(value, " \t\v"):
-			r.Sitemaps = append(r.Sitemaps, value)
-		default:
-			for _, g := range group {
-				g.take(field, value)
-			}
+			value = unescaped(value)
 		}
-		heads = agent || heads && field != "allow" && field != "disallow" && field != "crawl-delay"
+		line = field + ": " + value + "\n"
+		if _, err := robotstxt.FromString("User-agent: *\n" + line); err == nil && value != "" {
+			file.WriteString(line)
+		}
 	}
-	if !ours.known {
-		ours = all
+	data, err := robotstxt.FromString(file.String())
+	if err != nil {
+		return &Robots{} // does not happen
 	}
-	r.rules, r.CrawlDelay = ours.rules, ours.CrawlDelay
+	r := &Robots{Sitemaps: data.Sitemaps, group: data.FindGroup(agent)}
+	if r.CrawlDelay = min(r.group.CrawlDelay, maxCrawlDelay); r.CrawlDelay < 0 { // too many seconds for a Duration
+		r.CrawlDelay = maxCrawlDelay
+	}
 	return r
-}
-
-// take adds a line of a group.
-func (r *Robots) take(field, value string) {
-	switch field {
-	case "allow", "disallow":
-		if value != "" && value[0] != '/' && value[0] != '*' {
-			value = "/" + value
-		}
-		r.rules = append(r.rules, rule{pattern(value), field == "allow"})
-	case "crawl-delay":
-		if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 { // false for NaN
-			r.CrawlDelay = time.Duration(min(s, maxCrawlDelay.Seconds()) * float64(time.Second))
-		}
-	}
-}
-
-func pattern(path string) string {
-	path, whole := strings.CutSuffix(path, "$")
-	parts := strings.Split(path, "*")
-	for i, part := range parts {
-		parts[i] = normal(part)
-	}
-	path = strings.Join(parts, "*")
-	if whole {
-		path += "$"
-	}
-	return path
-}
-
-// normal returns a path in the form in which RFC 9309, 2.2.2 compares paths.
-func normal(path string) string {
-	plain := func(c byte) bool { return unreserved(c) || strings.IndexByte("/?:@!&'()+,;=", c) >= 0 }
-	return Respell(path, plain, unreserved)
-}
-
-func unreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }

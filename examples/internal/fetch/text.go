@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
@@ -33,27 +32,21 @@ func (r Response) Text() (io.Reader, error) {
 }
 
 func encodingOf(head []byte, contentType string) encoding.Encoding {
-	switch {
-	case bytes.HasPrefix(head, []byte("<\x00")):
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
-	case bytes.HasPrefix(head, []byte("\x00<")):
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
-	}
 	_, params, _ := mime.ParseMediaType(contentType)
-	if e := lookup(params["charset"]); e != nil {
-		return e
+	labels := []string{params["charset"]}
+	if m := xmlEncoding.FindSubmatch(head); m != nil {
+		labels = append(labels, string(m[1]))
 	}
-	if m := xmlEncoding.FindSubmatch(head); m != nil && lookup(string(m[1])) != nil {
-		return lookup(string(m[1]))
+	for _, label := range labels {
+		if e := lookup(label); e != nil {
+			return e
+		}
 	}
 	if isUTF8(head) {
 		return unicode.UTF8
 	}
-	// XML has no meta element. The search would find one that a feed quotes.
-	if _, name, _ := charset.DetermineEncoding(head, ""); lookup(name) != nil && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("<?xml")) {
-		return lookup(name)
-	}
-	return charmap.Windows1252
+	e, _, _ := charset.DetermineEncoding(head, "")
+	return e
 }
 
 // isUTF8 allows a rune that is cut off at the end, and bytes that are not UTF-8 if more runes need
@@ -74,15 +67,11 @@ func isUTF8(b []byte) bool {
 	return (bad == 0 || bad < long) && bytes.IndexByte(b, 0x1b) < 0
 }
 
-// lookup finds an encoding by its label, nil if there is none. A label that is readable as
-// bytes cannot be that of UTF-16.
+// lookup finds an encoding by its label, nil if there is none. the label of UTF-16 without a mark lies.
 func lookup(label string) encoding.Encoding {
-	e, name := charset.Lookup(strings.TrimSpace(label))
-	switch {
-	case e == nil, name == "replacement", strings.HasPrefix(name, "utf-16"):
+	e, name := charset.Lookup(label)
+	if name == "replacement" || strings.HasPrefix(name, "utf-16") {
 		return nil
-	case name == "utf-8":
-		return unicode.UTF8
 	}
 	return e
 }

@@ -1,10 +1,7 @@
 package fetch_test
 
 import (
-	"bytes"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
@@ -29,40 +26,24 @@ func TestText(t *testing.T) {
 	latin, wide := charmap.ISO8859_1, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	big := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	const feed = "<rss><title>café – 咖啡</title></rss>"
-	far := strings.Repeat("<!-- plain -->", 200) + "café" // beyond the first 1,024 bytes
 	for _, tt := range []struct{ name, body, contentType, want string }{
 		{"nothing", "", "", ""},
 		{"UTF-8 without a word", feed, "", feed},
-		{"UTF-8 far behind", far, "text/html", far},
-		{"a mark", "\ufeff" + feed, "", feed},
 		{"a mark beats the header", "\ufeff" + feed, "text/xml; charset=iso-8859-1", feed},
 		{"UTF-16 little", "\xff\xfe" + in(t, wide, feed), "", feed},
 		{"UTF-16 big, whatever the header says", "\xfe\xff" + in(t, big, feed), "text/xml; charset=utf-8", feed},
-		{"UTF-16 without a mark", in(t, wide, feed), "", feed},
-		{"UTF-16 big without a mark", in(t, big, feed), "application/xml", feed},
 		{"the header", in(t, latin, "café"), "text/plain; charset=ISO-8859-1", "café"},
-		{"the header, quoted", in(t, latin, "café"), `text/plain; charset="latin1"`, "café"},
 		{"the header beats the declaration", `<?xml version="1.0" encoding="utf-8"?>` + in(t, latin, "café"), "text/xml; charset=iso-8859-1", `<?xml version="1.0" encoding="utf-8"?>café`},
 		{"a header that nobody knows", feed, "text/xml; charset=utf8mb4", feed},
-		{"a broken header", feed, "text/xml; charset", feed},
-		{"a header that says UTF-16 of what is not", feed, "text/xml; charset=utf-16", feed},
-		{"a header that would say nothing", "café", "text/html; charset=iso-2022-kr", "café"},
 		{"the declaration", `<?xml version="1.0" encoding="ISO-8859-1"?>` + in(t, latin, "<a>é</a>"), "application/xml", `<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>`},
 		{"the declaration, other quotes", "\n<?xml version='1.0' encoding = 'gb2312' ?>" + in(t, simplifiedchinese.GBK, "<a>咖啡</a>"), "", "\n<?xml version='1.0' encoding = 'gb2312' ?><a>咖啡</a>"},
 		{"a declaration that nobody knows", `<?xml version="1.0" encoding="x-foo"?><a>é</a>`, "", `<?xml version="1.0" encoding="x-foo"?><a>é</a>`},
 		{"a declaration that lies", `<?xml version="1.0" encoding="utf-16"?><a>é</a>`, "", `<?xml version="1.0" encoding="utf-16"?><a>é</a>`},
-		{"UTF-16 with its declaration", "\xff\xfe" + in(t, wide, `<?xml version="1.0" encoding="utf-16"?><a>é</a>`), "", `<?xml version="1.0" encoding="utf-16"?><a>é</a>`},
-		{"an encoding elsewhere is content", `<a encoding="iso-8859-1">é</a>`, "", `<a encoding="iso-8859-1">é</a>`},
-		{"XML that says nothing and is no UTF-8", in(t, latin, `<?xml version="1.0"?><a>é<meta charset="gbk"/></a>`), "", `<?xml version="1.0"?><a>é<meta charset="gbk"/></a>`},
 		{"a meta element", `<html><meta charset="gbk">` + in(t, simplifiedchinese.GBK, "咖啡"), "text/html", `<html><meta charset="gbk">咖啡`},
-		{"http-equiv", `<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">` + in(t, charmap.Windows1251, "кофе"), "", `<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">кофе`},
 		{"a meta element that lies", `<meta charset="iso-8859-1">café`, "text/html", `<meta charset="iso-8859-1">café`},
 		{"Japanese in seven bits", `<meta charset="iso-2022-jp">` + in(t, japanese.ISO2022JP, "珈琲"), "text/html", `<meta charset="iso-2022-jp">珈琲`},
 		{"one bad byte among UTF-8", "<a>café – 咖啡 \xff</a>", "", "<a>café – 咖啡 \uFFFD</a>"},
 		{"nothing but bytes", "caf\xe9 \x93x\x94", "", "café “x”"},
-		{"UTF-8 that says so and is broken", "caf\xc3\xa9\xff!", "text/plain; charset=utf-8", "café\uFFFD!"},
-		{"a meta element of UTF-8, and broken", `<meta charset="utf-8">é` + "\xff", "", `<meta charset="utf-8">é` + "\uFFFD"},
-		{"UTF-16 with half a letter", "\xff\xfe<\x00a\x00>\x00\x00", "", "<a>\uFFFD"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			body := []byte(tt.body)
@@ -75,23 +56,4 @@ func TestText(t *testing.T) {
 			}
 		})
 	}
-}
-
-// For any input, the output is UTF-8, and valid UTF-8 does not change.
-func FuzzText(f *testing.F) {
-	f.Add([]byte("<?xml version='1.0' encoding='gbk'?>\xbf"), "text/xml; charset=utf-16")
-	f.Add([]byte("\xff\xfe<\x00"), "")
-	f.Add([]byte("<meta charset=iso-2022-jp>\x1b$B"), "text/html")
-	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
-		text, err := fetch.Text(body, contentType)
-		if err != nil {
-			t.Fatalf("Text = %v", err)
-		}
-		if !utf8.Valid(text) {
-			t.Errorf("Text(%q, %q) = %q", body, contentType, text)
-		}
-		if again, err := fetch.Text(text, "text/plain; charset=utf-8"); err != nil || !bytes.Equal(bytes.TrimPrefix(text, []byte("\ufeff")), again) {
-			t.Errorf("Text of its result %q = %q, %v", text, again, err)
-		}
-	})
 }

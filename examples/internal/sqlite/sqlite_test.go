@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -131,25 +130,6 @@ func TestMode(t *testing.T) {
 	}
 }
 
-// TestTogether opens a new file several times at once.
-func TestTogether(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, Migrations: schema})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := errors.Join(db.Readers.PingContext(t.Context()), db.Close()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // A mistyped path is either refused or told: a file that nobody wanted is no surprise later.
 func TestMistypedPath(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -255,26 +235,4 @@ func TestBadFiles(t *testing.T) {
 		t.Error(err)
 	}
 	open(t, text)
-}
-
-// Processes may create one file together. SQLite refuses one of two that change its journal mode
-// at the same time, and does not wait as for other locks.
-func TestCreatedTogether(t *testing.T) {
-	for range 20 {
-		path := filepath.Join(t.TempDir(), "new.db")
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, Sync: sqlite.Off})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-	}
 }

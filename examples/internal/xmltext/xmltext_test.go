@@ -1,14 +1,11 @@
 package xmltext_test
 
 import (
-	"bytes"
-	"encoding/xml"
 	"errors"
 	"io"
 	"strings"
 	"testing"
 	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/twofold-go/twofold/examples/internal/xmltext"
 )
@@ -79,41 +76,4 @@ func TestDecoderIsLenient(t *testing.T) {
 			t.Errorf("%s: %v after %d tokens, want the end", name, err, n)
 		}
 	}
-}
-
-func TestDecoderBoundsTokens(t *testing.T) {
-	doc := "<a>" + strings.Repeat("<b>0123456789</b>", 20) + strings.Repeat("x", 100) + "</a>"
-	if n, err := tokens(strings.NewReader(doc), 90); n < 61 || n > 62 {
-		t.Errorf("%d tokens, %v; want 61, or 62 with the beginning of the long text", n, err)
-	} else if e, ok := errors.AsType[*xmltext.LimitError](err); !ok || e.Most != 90 {
-		t.Errorf("the long text ends as %v, want a LimitError of 90", err)
-	}
-	if _, err := tokens(strings.NewReader(doc), 110); !errors.Is(err, io.EOF) {
-		t.Errorf("with room for the text: %v", err)
-	}
-}
-
-// For any text, the result is UTF-8 without forbidden characters, and the decoder of the standard
-// library finds no forbidden one.
-func FuzzClean(f *testing.F) {
-	for _, s := range []string{"<a>&#8;\x01\xff&#x1F600;&amp;</a>", "&#&#8;", "&#x", "]]>&#00000000000000000000000000000000000001;"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		got := clean(t, s)
-		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !xmltext.Allowed(r) }) {
-			t.Errorf("Clean(%q) = %q", s, got)
-		}
-		d := xml.NewDecoder(bytes.NewReader([]byte(got)))
-		d.Strict = false
-		for {
-			_, err := d.RawToken()
-			if err != nil && strings.Contains(err.Error(), "illegal character code") {
-				t.Errorf("Clean(%q) = %q: %v", s, got, err)
-			}
-			if err != nil {
-				return
-			}
-		}
-	})
 }

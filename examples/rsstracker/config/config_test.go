@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,29 +63,6 @@ func TestTheDocumentsExample(t *testing.T) {
 	}
 }
 
-func TestDefaultsAndZeros(t *testing.T) {
-	f, err := config.Parse([]byte(`{public_url: "https://f.example", sites: {
-		a: {home: "https://a.example", channel_config: {title: A}},
-		b: {home: "https://b.example", fetch_titles: false, enable_incremental: false, channel_config: {title: B},
-			incremental_config: {baseline_items: 0, retry_failed_urls: false}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := f.Sites["a"], f.Sites["b"]
-	want := config.Default()
-	want.Name, want.Home = "a", "https://a.example"
-	want.Channel = feed.Channel{Title: "A", Link: "https://a.example", Base: "https://f.example/a", TTL: 2 * time.Hour}
-	if diff := cmp.Diff(want, a); diff != "" {
-		t.Errorf("a (-want +got):\n%s", diff)
-	}
-	if b.FetchTitles || b.RetryFailed || b.Baseline != 0 || b.Incremental || b.CleanupDays != 7 {
-		t.Errorf("b is %+v", b)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, f.Names()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestFaultsAreNamed(t *testing.T) {
 	site := func(s string) string {
 		return "{public_url: 'https://f.example', sites: {a: {home: 'https://a.example', channel_config: {title: A}, " + s + "}}}"
@@ -138,44 +114,5 @@ func TestEnvironmentGoesFirst(t *testing.T) {
 	}
 	if _, err := config.Load(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
-	}
-}
-
-// TestCacheBesideDatabase: the cache has its own file, because it may be removed and a
-// damaged database is renamed.
-func TestCacheBesideDatabase(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "sites.yaml")
-	for _, cache := range []string{"./x.db", "x.db-wal", "x.db-journal"} {
-		text := fmt.Sprintf("database: %[1]s/x.db\ncache: %[1]s/%[2]s\npublic_url: https://a.example\nsites: {a: {home: https://b.example/, channel_config: {title: A}}}\n", dir, cache)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := config.Load(file); !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "cache: ") {
-			t.Errorf("%s: Load = %v", cache, err)
-		}
-	}
-}
-
-// TestStale: a site is stale when it has missed three runs of its schedule, even if the
-// schedule pauses at night and on weekends.
-func TestStale(t *testing.T) {
-	s := config.Default()
-	s.Cron = "0 9-17 * * 1-5"
-	friday := time.Date(2026, time.March, 6, 17, 1, 0, 0, time.UTC)
-	for now, want := range map[time.Time]bool{
-		friday.Add(60 * time.Hour):                            false, // Monday, 5:01
-		time.Date(2026, time.March, 9, 11, 0, 0, 0, time.UTC): false,
-		time.Date(2026, time.March, 9, 11, 1, 0, 0, time.UTC): true,
-	} {
-		if got := s.Stale(friday, now); got != want {
-			t.Errorf("at %v: stale is %v, want %v", now, got, want)
-		}
-	}
-	if !s.Stale(time.Time{}, friday) {
-		t.Error("a site that never succeeded is not stale")
-	}
-	if s.Incremental = false; s.Stale(time.Time{}, friday) {
-		t.Error("a site in full mode is stale")
 	}
 }

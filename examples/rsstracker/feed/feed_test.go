@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"flag"
-	"html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mmcdole/gofeed"
-	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 )
@@ -63,74 +60,6 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}
-}
-
-// seen is an item as a reader sees it.
-type seen struct{ GUID, Link, Title, Description, Date string }
-
-// parse parses a feed as readers do.
-func parse(t interface {
-	Helper()
-	Fatal(...any)
-}, body []byte) (*gofeed.Feed, []seen) {
-	t.Helper()
-	f, err := gofeed.NewParser().Parse(bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []seen
-	for _, i := range f.Items {
-		s := seen{GUID: i.GUID, Link: i.Link, Title: i.Title, Description: html.UnescapeString(i.Description)}
-		if i.PublishedParsed != nil {
-			s.Date = i.PublishedParsed.UTC().Format(time.RFC3339)
-		}
-		all = append(all, s)
-	}
-	return f, all
-}
-
-// TestReaders: an independent parser gets the items.
-func TestReaders(t *testing.T) {
-	want := []seen{
-		{items[0].GUID, items[0].URL, items[0].Title, items[0].Description, "2026-03-10T11:00:00Z"},
-		{items[1].GUID, items[1].URL, "词 and more 🎈", "", "2025-03-10T12:00:00Z"},
-		{items[2].GUID, items[2].URL, "https://example.com/a", "", "2026-03-10T11:00:00Z"},
-	}
-	got, all := parse(t, render(t, channel, items))
-	if diff := cmp.Diff(want, all); diff != "" {
-		t.Errorf("items (-want +got):\n%s", diff)
-	}
-	if got.Title != channel.Title || got.Link != channel.Link || got.FeedLink != channel.Base+"/rss.xml" {
-		t.Errorf("the feed is %q of %s at %s", got.Title, got.Link, got.FeedLink)
-	}
-	if want := march.Add(time.Minute); got.UpdatedParsed == nil || !got.UpdatedParsed.Equal(want) {
-		t.Errorf("updated at %v, want %v", got.UpdatedParsed, want)
-	}
-}
-
-// TestAnyItems is the round trip of arbitrary texts.
-func TestAnyItems(t *testing.T) {
-	text := rapid.StringOfN(rapid.Rune(), 0, 40, -1)
-	rapid.Check(t, func(t *rapid.T) {
-		var in []feed.Item
-		for range rapid.IntRange(0, 4).Draw(t, "n") {
-			url := "https://example.com/" + rapid.StringMatching(`[a-z0-9?&=%]{0,10}`).Draw(t, "path")
-			in = append(in, feed.Item{
-				GUID: url, URL: url, Title: "t" + text.Draw(t, "title"), Description: text.Draw(t, "description"),
-				Date: march.Add(time.Duration(rapid.Int64Range(-1e17, 1e17).Draw(t, "date"))), Published: march,
-			})
-		}
-		_, all := parse(t, render(t, channel, in))
-		if len(all) != len(in) {
-			t.Fatalf("%d items of %d", len(all), len(in))
-		}
-		for i, got := range all {
-			want := seen{in[i].GUID, in[i].URL, feed.Line(in[i].Title), feed.Line(in[i].Description), in[i].Date.UTC().Format("2006-01-02T15:04:05Z")}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("item (-want +got):\n%s", diff)
-			}
-		}
-	})
 }
 
 // TestByteStable is S-E10: the same items give the same bytes, even in another time zone.

@@ -10,7 +10,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/rsstracker/origin"
-	"github.com/twofold-go/twofold/examples/rsstracker/page"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
@@ -130,25 +129,6 @@ func TestDeadPagesAreRemembered(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestFailuresAreNotRemembered(t *testing.T) {
-	c := &client{err: &fetch.StatusError{Code: 503, RetryAfter: time.Minute}}
-	with(t, c, func(t *testing.T, s *origin.Source) {
-		for range 2 {
-			_, err := s.Page(t.Context(), request)
-			if e, ok := errors.AsType[*fetch.StatusError](err); !ok || e.RetryAfter != time.Minute {
-				t.Errorf("Page = %v", err)
-			}
-		}
-		if len(c.asked) != 2 {
-			t.Errorf("asked %d times, want 2", len(c.asked))
-		}
-		c.err, c.contentType = nil, "application/pdf"
-		if _, err := s.Page(t.Context(), request); !errors.Is(err, page.ErrNotHTML) {
-			t.Errorf("of a PDF: %v", err)
-		}
-	})
 }
 
 func TestSitemaps(t *testing.T) {

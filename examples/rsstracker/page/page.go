@@ -1,5 +1,4 @@
-// Package page extracts from an HTML page the fields of a feed item. It builds no tree, because
-// hostile markup can turn 1 MB into a tree of gigabytes.
+// Package page extracts from an HTML page the fields of a feed item.
 package page
 
 import (
@@ -20,6 +19,7 @@ import (
 
 	"github.com/twofold-go/twofold/examples/internal/dates"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/internal/htmltext"
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 )
 
@@ -27,10 +27,8 @@ import (
 var ErrNotHTML = errors.New("page: not an HTML page")
 
 const (
-	maxTitle       = 300     // characters
-	maxDescription = 1_000   // characters
-	maxToken       = 1 << 20 // bytes of one tag or text; the rest of the page is ignored
-	maxText        = 2 << 20 // bytes of all texts; the rest of the page is ignored
+	maxTitle       = 300   // characters
+	maxDescription = 1_000 // characters
 )
 
 // Meta is the metadata of a page. Its texts are plain text. The date is in UTC, or zero.
@@ -76,9 +74,9 @@ func looksLikeHTML(body []byte, contentType string) bool {
 
 var (
 	publication = []string{"article:published_time", "datepublished", "dc.date", "date", "pubdate", "time"}
-	kept        = []atom.Atom{atom.Title, atom.H1, atom.Article, atom.Main}                                   // their first text
-	aside       = []atom.Atom{atom.Head, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form}           // not content of the body
-	hidden      = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Textarea} // drawings have titles too
+	kept        = []atom.Atom{atom.Title, atom.H1, atom.Article, atom.Main}                         // their first text
+	aside       = []atom.Atom{atom.Head, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form} // not content of the body
+	hidden      = append([]atom.Atom{atom.Textarea}, htmltext.Unseen...)
 )
 
 // reader counts the open elements of each name. That is enough for the elements here, which do not
@@ -90,6 +88,24 @@ type reader struct {
 	over  map[atom.Atom]bool // the first one has ended
 }
 
+func read(r io.Reader) *reader {
+	p := &reader{map[string]string{}, map[atom.Atom]*strings.Builder{}, map[atom.Atom]int{}, map[atom.Atom]bool{}}
+	htmltext.Scan(r, hidden, func(t html.Token) {
+		switch a := t.DataAtom; {
+		case t.Type == html.TextToken:
+			p.add(t.Data)
+		case t.Type == html.EndTagToken && p.open[a] > 0:
+			p.open[a]--
+			p.over[a] = p.over[a] || p.open[a] == 0
+		case a == atom.Meta || a == atom.Time:
+			p.name(t)
+		case t.Type == html.StartTagToken:
+			p.open[a]++
+		}
+	})
+	return p
+}
+
 func (p *reader) text(a atom.Atom) string {
 	if b := p.texts[a]; b != nil {
 		return feed.Line(b.String())
@@ -97,80 +113,37 @@ func (p *reader) text(a atom.Atom) string {
 	return ""
 }
 
-func (p *reader) within(names []atom.Atom) bool {
-	return slices.ContainsFunc(names, func(a atom.Atom) bool { return p.open[a] > 0 })
-}
-
-func read(r io.Reader) *reader {
-	p := &reader{map[string]string{}, map[atom.Atom]*strings.Builder{}, map[atom.Atom]int{}, map[atom.Atom]bool{}}
-	z := html.NewTokenizer(r)
-	z.SetMaxBuf(maxToken)
-	for left := maxText; left > 0; {
-		kind := z.Next()
-		switch kind {
-		case html.ErrorToken: // the end, or a token that is too long
-			return p
-		case html.TextToken:
-			left -= p.add(z.Text())
-		case html.StartTagToken, html.SelfClosingTagToken:
-			name, more := z.TagName()
-			a := atom.Lookup(name)
-			if more && (a == atom.Meta || a == atom.Time) {
-				p.name(z)
-			}
-			if kind == html.StartTagToken && (!p.within(hidden) || slices.Contains(hidden, a)) {
-				p.open[a]++
-			}
-		case html.EndTagToken:
-			name, _ := z.TagName()
-			if a := atom.Lookup(name); p.open[a] > 0 && (!p.within(hidden) || slices.Contains(hidden, a)) {
-				p.open[a]--
-				p.over[a] = p.over[a] || p.open[a] == 0
-			}
-		case html.CommentToken, html.DoctypeToken: // hold nothing of the page
-		}
-	}
-	return p
-}
-
-// add adds a text to the elements around it, and returns its length.
-func (p *reader) add(text []byte) int {
-	if p.within(hidden) {
-		return 0
-	}
+// add adds a text to the elements around it.
+func (p *reader) add(text string) {
 	in := func(a atom.Atom) {
 		if p.texts[a] == nil {
 			p.texts[a] = &strings.Builder{}
 		}
-		p.texts[a].Write(text)
+		p.texts[a].WriteString(text)
 	}
 	for _, a := range kept {
 		if p.open[a] > 0 && !p.over[a] {
 			in(a)
 		}
 	}
-	if !p.within(aside) && p.open[atom.Title] == 0 {
+	if !slices.ContainsFunc(aside, func(a atom.Atom) bool { return p.open[a] > 0 }) && p.open[atom.Title] == 0 {
 		in(atom.Body)
 	}
-	return len(text)
 }
 
 // name keeps the content of a meta element, or the date of a time element.
-func (p *reader) name(z *html.Tokenizer) {
-	attrs := map[string]string{}
-	for more := true; more; {
-		var k, v []byte
-		if k, v, more = z.TagAttr(); slices.Contains([]string{"property", "name", "itemprop", "content", "datetime", "pubdate"}, string(k)) {
-			attrs[string(k)] = strings.TrimSpace(string(v))
+func (p *reader) name(t html.Token) {
+	content := strings.TrimSpace(htmltext.Attr(t, "content"))
+	if t.DataAtom == atom.Time {
+		dated := slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "pubdate" })
+		if at := htmltext.Attr(t, "datetime"); p.named["time"] == "" && (dated || htmltext.Attr(t, "itemprop") == "datePublished") {
+			p.named["time"] = strings.TrimSpace(at)
 		}
 	}
-	if _, is := attrs["pubdate"]; attrs["datetime"] != "" && (is || attrs["itemprop"] == "datePublished") {
-		attrs = map[string]string{"name": "time", "content": attrs["datetime"]}
-	}
 	for _, by := range []string{"property", "name", "itemprop"} {
-		name := strings.ToLower(attrs[by])
-		if p.named[name] == "" && (slices.Contains(publication, name) || slices.Contains([]string{"og:title", "og:description", "description"}, name)) {
-			p.named[name] = attrs["content"]
+		name := strings.ToLower(strings.TrimSpace(htmltext.Attr(t, by)))
+		if name != "" && p.named[name] == "" {
+			p.named[name] = content
 		}
 	}
 }

@@ -94,21 +94,3 @@ func TestHash(t *testing.T) {
 		t.Error("a footer counts")
 	}
 }
-
-func TestLongTextsAreCut(t *testing.T) {
-	m, err := page.Parse([]byte("<title>"+strings.Repeat("词", 400)+"</title><meta name=description content='"+strings.Repeat("word ", 400)+"'>"), "")
-	if err != nil || len([]rune(m.Title)) != 300 || !strings.HasSuffix(m.Title, "词…") || len(m.Description) > 1010 || !strings.HasSuffix(m.Description, "word…") {
-		t.Errorf("title of %d, description of %d characters, %v", len([]rune(m.Title)), len(m.Description), err)
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(`<title>A</title><svg><title>B</title></svg><article><meta name=date content=2026>`))
-	f.Add([]byte("<a<b<c\x00<meta charset=utf-16>"))
-	f.Fuzz(func(t *testing.T, html []byte) {
-		m, err := page.Parse(html, "text/html")
-		if err == nil && (len([]rune(m.Title)) > 300 || len(m.Hash) != 64 || strings.ContainsAny(m.Title+m.Description, "\x00\x01\n")) {
-			t.Errorf("%+v", m)
-		}
-	})
-}

@@ -2,10 +2,8 @@ package server_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -206,43 +204,6 @@ func TestConditions(t *testing.T) {
 	})
 }
 
-func TestHead(t *testing.T) {
-	with(t, func(r *rig) {
-		r.run()
-		get, head := r.get("/example/rss.xml"), r.ask(http.MethodHead, "/example/rss.xml")
-		if head.Code != http.StatusOK || head.Body.Len() > 0 || head.Header().Get("ETag") != get.Header().Get("ETag") || head.Header().Get("Content-Length") == "" {
-			t.Errorf("HEAD: %d, %d bytes, %v", head.Code, head.Body.Len(), head.Header())
-		}
-	})
-}
-
-func TestGzip(t *testing.T) {
-	with(t, func(r *rig) {
-		r.source.pages = 10
-		r.run()
-		plain := r.get("/example/rss.xml").Body.Bytes()
-		for accept, want := range map[string]bool{
-			"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "gzip;q=0": false, "gzip;q=0, *": false, "identity": false, "br": false, "": false, "*;q=0": false,
-		} {
-			w := r.get("/example/rss.xml", "Accept-Encoding", accept)
-			if got := w.Header().Get("Content-Encoding") == "gzip"; got != want {
-				t.Errorf("Accept-Encoding %q: gzip is %v, want %v", accept, got, want)
-			}
-			body := io.Reader(w.Body)
-			if want {
-				z, err := gzip.NewReader(w.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				body = z
-			}
-			if b, err := io.ReadAll(body); err != nil || !bytes.Equal(b, plain) {
-				t.Errorf("Accept-Encoding %q: %d bytes of %d, %v", accept, len(b), len(plain), err)
-			}
-		}
-	})
-}
-
 // TestLastGoodFeed: while the database does not answer, readers get the same feed as before.
 func TestLastGoodFeed(t *testing.T) {
 	with(t, func(r *rig) {
@@ -264,31 +225,6 @@ func TestLastGoodFeed(t *testing.T) {
 		}
 		if w := r.get("/readyz"); w.Code != http.StatusServiceUnavailable {
 			t.Errorf("readyz: %d", w.Code)
-		}
-	})
-}
-
-// TestRebuiltDatabaseServesNoEmptyFeed: between the loss of the database and the run that
-// rebuilds it, the database exists and is empty.
-func TestRebuiltDatabaseServesNoEmptyFeed(t *testing.T) {
-	with(t, func(r *rig) {
-		r.run()
-		before := r.get("/example/rss.xml").Body.String()
-		r.breakDatabase()
-		if err := os.Remove(filepath.Join(r.dir, "rss.db")); err != nil {
-			t.Fatal(err)
-		}
-		same := func(at string) {
-			<-time.After(time.Minute) // the cached feed has expired
-			if w := r.get("/example/rss.xml"); w.Body.String() != before {
-				t.Errorf("%s: %d\n%s", at, w.Code, w.Body)
-			}
-		}
-		same("lost")
-		r.tracker = track.New(track.Config{Keeper: r.keeper, Source: r.source, Dir: r.dir, Log: slog.New(slog.DiscardHandler), Rendered: r.server.Refresh, At: same})
-		r.run()
-		if w := r.get("/example/rss.xml"); w.Body.String() != before {
-			t.Errorf("after the run: %d, %v\n%s", w.Code, w.Header(), w.Body)
 		}
 	})
 }
@@ -319,43 +255,6 @@ func TestHealth(t *testing.T) {
 		}
 		if w := r.get("/readyz"); w.Code != http.StatusOK {
 			t.Errorf("readyz: %d", w.Code)
-		}
-	})
-}
-
-// TestHealthTellsOfAWrongClock makes a run while the clock is a month ahead, and then corrects the
-// clock. The feed does not count as fresh for a month.
-func TestHealthTellsOfAWrongClock(t *testing.T) {
-	with(t, func(r *rig) {
-		clock := func(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }
-		ahead := track.New(track.Config{Keeper: r.keeper, Source: r.source, Dir: r.dir, Now: clock(30 * 24 * time.Hour), Log: slog.New(slog.DiscardHandler)})
-		if _, err := ahead.Run(r.t.Context(), r.site); err != nil {
-			t.Fatal(err)
-		}
-		w := r.get("/healthz")
-		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"last_success"`) {
-			t.Errorf("with times of the future: %d %s", w.Code, w.Body)
-		}
-		r.run()
-		if w := r.get("/healthz"); w.Code != http.StatusOK {
-			t.Errorf("after a run by the right clock: %d %s", w.Code, w.Body)
-		}
-	})
-}
-
-// TestFailedFirstRun: a site whose first run failed has no feed, instead of an empty one.
-func TestFailedFirstRun(t *testing.T) {
-	with(t, func(r *rig) {
-		r.source.down = true
-		r.run()
-		if w := r.get("/example/rss.xml"); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-			t.Errorf("after a first run that failed: %d %s", w.Code, w.Body)
-		}
-		r.source.down = false
-		<-time.After(time.Hour)
-		r.run()
-		if w := r.get("/example/rss.xml"); w.Code != http.StatusOK {
-			t.Errorf("after the next run: %d", w.Code)
 		}
 	})
 }

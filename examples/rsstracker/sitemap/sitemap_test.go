@@ -177,29 +177,9 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestExactLimits: a sitemap that exactly fills a limit is whole.
-func TestExactLimits(t *testing.T) {
-	doc := "<urlset>" + strings.Repeat("<url><loc>https://example.com/a</loc></url>", 3) + "</urlset>"
-	_, sum, err := read(t, doc, sitemap.Options{MaxEntries: 3, MaxBytes: int64(len(doc))})
-	if err != nil || sum.Partial != nil || sum.Entries != 3 {
-		t.Errorf("%+v, %v", sum, err)
-	}
-}
-
 func TestBadDatesAreLeftOut(t *testing.T) {
 	got, sum, err := read(t, "<urlset><url><loc>/a</loc><lastmod>yesterday</lastmod></url></urlset>", sitemap.Options{})
 	if err != nil || len(got) != 1 || !got[0].LastMod.IsZero() {
 		t.Errorf("%+v, %+v, %v", got, sum, err)
-	}
-}
-
-func TestCallbackEndsIt(t *testing.T) {
-	stop, calls := errors.New("stop"), 0
-	_, err := sitemap.Read(strings.NewReader(two), sitemap.Options{Base: base}, func(sitemap.Entry) error {
-		calls++
-		return stop
-	})
-	if !errors.Is(err, stop) || calls != 1 {
-		t.Errorf("Read = %v after %d calls, want %v after 1", err, calls, stop)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,16 +83,6 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-func TestWalkEnds(t *testing.T) {
-	var order []string
-	if r, err := sitemap.Walk(t.Context(), []string{"a", "b"}, tree{"a": errDown}.visit(&order)); !errors.Is(err, errDown) || len(order) != 1 {
-		t.Errorf("Walk = %+v, %v after %v", r, err, order)
-	}
-	if r, err := sitemap.Walk(t.Context(), nil, tree{}.visit(&order)); err != nil || r.Whole() {
-		t.Errorf("a walk without roots is %+v, %v; want not whole", r, err)
-	}
-}
-
 // Indexes of indexes, each with the most entries that a sitemap may have, do not fill the memory.
 // The walk knows a bounded number of URLs, and says how many it left out.
 func TestWalkIsBounded(t *testing.T) {
@@ -121,21 +109,4 @@ func TestWalkIsBounded(t *testing.T) {
 	if text := errors.Join(r.Faults...).Error(); r.Whole() || !strings.Contains(text, fmt.Sprintf("left out %d sitemaps", r.LeftOut)) {
 		t.Errorf("whole %v, faults %q", r.Whole(), text)
 	}
-}
-
-// A site whose sitemaps are slow ends the walk after an hour, not after 2,000 of them.
-func TestWalkEndsInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began, roots := time.Now(), make([]string, 100)
-		for i := range roots {
-			roots[i] = fmt.Sprint(i)
-		}
-		r, err := sitemap.Walk(t.Context(), roots, func(context.Context, sitemap.Ref, func(string) bool) (v sitemap.Visited, err error) {
-			<-time.After(time.Minute)
-			return v, err
-		})
-		if err != nil || time.Since(began) != time.Hour || r.Files != 60 || r.LeftOut != 40 || r.Whole() {
-			t.Errorf("Walk = %+v, %v after %v; want 60 of 100 files after an hour", r, err, time.Since(began))
-		}
-	})
 }

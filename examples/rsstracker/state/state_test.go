@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/rsstracker/page"
@@ -157,58 +155,6 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestPruneCountsGonePagesAlone is the limit of the source document: the newest gone pages
-// stay, the others leave a tombstone.
-func TestPruneCountsGonePagesAlone(t *testing.T) {
-	s := open(t)
-	l := begin(t, s, day)
-	list(t, s, l, day, 3_000)
-	detect(t, s, l, state.Rules{Now: day})
-	list(t, s, l, day, 1_600)
-	if d := detect(t, s, l, state.Rules{Now: day}); d.Gone != 1_400 {
-		t.Fatalf("%+v", d)
-	}
-	keep := state.Keep{Now: day.Add(time.Hour), Gone: 24 * time.Hour}
-	if p, err := s.Prune(t.Context(), l, keep); err != nil || p.URLs != 400 {
-		t.Errorf("Prune = %+v, %v; want 400 pages", p, err)
-	}
-	all, err := s.Stats(t.Context(), day, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(state.PageCounts{Done: 1_600, Gone: 1_000}, all[0].Pages); diff != "" || all[0].Tombstones != 400 {
-		t.Errorf("%d tombstones, pages (-want +got):\n%s", all[0].Tombstones, diff)
-	}
-	list(t, s, l, day, 3_000)
-	if d := detect(t, s, l, state.Rules{Now: day}); d.New != 0 || d.Silent != 400 || d.Back != 1_000 {
-		t.Errorf("when they are back: %+v", d)
-	}
-	keep.Now = day.AddDate(4, 0, 0)
-	if p, err := s.Prune(t.Context(), l, keep); err != nil || p.Tombstones != 0 { // the tombstones of pages that came back are deleted
-		t.Errorf("Prune = %+v, %v", p, err)
-	}
-}
-
-// TestUnpublishedPagesLeaveNoTombstone: a page that was never published is new when it comes back.
-func TestUnpublishedPagesLeaveNoTombstone(t *testing.T) {
-	s := open(t)
-	l := begin(t, s, day)
-	list(t, s, l, day, 1)
-	detect(t, s, l, state.Rules{Now: day})
-	list(t, s, l, day, 2) // page 1 is new
-	detect(t, s, l, state.Rules{Now: day})
-	list(t, s, l, day, 1)
-	detect(t, s, l, state.Rules{Now: day})
-	now := day.AddDate(0, 2, 0)
-	if p, err := s.Prune(t.Context(), l, state.Keep{Now: now, Gone: 24 * time.Hour}); err != nil || p.URLs != 1 {
-		t.Errorf("Prune = %+v, %v", p, err)
-	}
-	list(t, s, l, now, 2)
-	if d := detect(t, s, l, state.Rules{Now: now}); d.New != 1 {
-		t.Errorf("back again: %+v, want it new", d)
-	}
-}
-
 func TestSavePageKeepsWhatReadersKnow(t *testing.T) {
 	s := open(t)
 	l := begin(t, s, day)
@@ -232,61 +178,6 @@ func TestSavePageKeepsWhatReadersKnow(t *testing.T) {
 	w, err := s.Window(t.Context(), l.Site.ID, 10)
 	if err != nil || len(w) != 2 || w[0].GUID != "https://example.com/1" || w[0].Title != "second" || !w[0].Date.Equal(day) || !w[0].Published.Equal(day) {
 		t.Errorf("Window = %+v, %v", w, err)
-	}
-}
-
-func TestStats(t *testing.T) {
-	s := open(t)
-	l := begin(t, s, day)
-	list(t, s, l, day, 3)
-	detect(t, s, l, state.Rules{Now: day, Baseline: 2})
-	due, _, err := s.Due(t.Context(), l.Site.ID, day, 1, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SaveFailure(t.Context(), l, day, due[0], "status 404", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.End(t.Context(), l, day.Add(time.Second), state.Partial, map[string]int{"n": 1}, errors.New("why")); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Stats(t.Context(), day, "a", "b")
-	want := state.Stats{
-		Site:     state.Site{Name: "a", SitemapURL: "https://example.com/s.xml", LastRun: day, LastSuccess: day.Add(time.Second), Baseline: day},
-		Sitemaps: 1, Pages: state.PageCounts{Pending: 1, Done: 1, Failed: 1, GivenUp: 1},
-		Runs: []state.Run{{ID: 1, Started: day, Ended: day.Add(time.Second), Outcome: "partial", Error: "why", Report: []byte(`{"n":1}`)}},
-	}
-	never := state.Stats{Site: state.Site{Name: "b"}}
-	if diff := cmp.Diff([]state.Stats{want, never}, got, cmpopts.IgnoreUnexported(state.Site{}), cmpopts.IgnoreFields(state.Site{}, "ID")); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-}
-
-// TestRolledBack: a write whose fill function fails stores nothing.
-func TestRolledBack(t *testing.T) {
-	s := open(t)
-	l := begin(t, s, day)
-	f, err := s.Visit(t.Context(), l, day, sitemap.Ref{URL: "https://example.com/s.xml"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken := errors.New("broken")
-	err = s.List(t.Context(), l, day, f, func(put func(sitemap.Entry) error) (bool, error) {
-		if err := put(sitemap.Entry{Loc: "https://example.com/1"}); err != nil {
-			t.Error(err)
-		}
-		return false, broken
-	})
-	if !errors.Is(err, broken) {
-		t.Errorf("Read = %v", err)
-	}
-	if d := detect(t, s, l, state.Rules{Now: day}); d.Listed != 0 {
-		t.Errorf("%+v", d)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.Visit(ctx, l, day, sitemap.Ref{URL: "https://example.com/s.xml"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Visit with a context that ended: %v", err)
 	}
 }
 
@@ -332,17 +223,6 @@ func TestDocumentsTables(t *testing.T) {
 		got, err := sqlite.List[string](t.Context(), db.Conn, query)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", query, err, diff)
-		}
-	}
-}
-
-// TestRunningIsBounded: a lease that ends too far in the future does not count as a run.
-func TestRunningIsBounded(t *testing.T) {
-	s := open(t)
-	begin(t, s, day)
-	for now, want := range map[time.Time]bool{day: true, day.Add(2 * time.Minute): false, day.AddDate(0, -1, 0): false} {
-		if st, err := s.Stats(t.Context(), now, "a"); err != nil || st[0].Running != want {
-			t.Errorf("at %v: %+v, %v; want running %v", now, st, err, want)
 		}
 	}
 }

@@ -1,84 +1,14 @@
 package track_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
-	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
-
-func TestNoRetry(t *testing.T) {
-	r := started(t, 1)
-	r.site.RetryFailed = false
-	r.web.add("/bad", r.now).fail = errDown
-	r.listAll()
-	r.run()
-	r.now = r.now.Add(100 * time.Hour)
-	want(t, "page fetches", r.run().PageFetches, 0)
-}
-
-// TestLateParts: when a part of the site that was down at the first run recovers, its pages
-// are old. The pages of a sitemap that the index adds later are new.
-func TestLateParts(t *testing.T) {
-	r := newRig(t)
-	r.site.Baseline = 1
-	for _, p := range []string{"/a1", "/b1", "/b2", "/c1"} {
-		r.web.add(p, epoch)
-	}
-	r.web.index("/sitemap.xml", time.Time{}, "/a.xml", "/b.xml")
-	r.web.list("/a.xml", "/a1")
-	r.web.list("/b.xml", "/b1", "/b2")
-	r.web.fail["/b.xml"] = errDown
-	r.run()
-	wantList(t, "published", r.published(), "/a1")
-	clear(r.web.fail)
-	rep := r.run()
-	want(t, "silent", rep.Silent, 2)
-	want(t, "new", rep.New, 0)
-	r.web.index("/sitemap.xml", time.Time{}, "/a.xml", "/b.xml", "/c.xml")
-	r.web.list("/c.xml", "/c1")
-	r.run()
-	wantList(t, "published", r.published(), "/a1", "/c1")
-}
-
-// TestLatePartThatIsNotNamed: such a part stays old while the index that lists it cannot be read.
-func TestLatePartThatIsNotNamed(t *testing.T) {
-	r := newRig(t)
-	r.site.Baseline, r.site.SitemapURL, r.site.Home = 0, "", home
-	r.web.robots = []string{"/sitemap.xml", "/other.xml"}
-	r.web.add("/b1", epoch)
-	r.web.index("/sitemap.xml", time.Time{}, "/b.xml")
-	r.web.list("/b.xml", "/b1")
-	r.web.list("/other.xml", "/o1")
-	r.web.fail["/b.xml"] = errDown
-	r.run()
-	r.web.fail["/sitemap.xml"] = errDown
-	want(t, "outcome", r.run().Outcome, state.Partial)
-	clear(r.web.fail)
-	rep := r.run()
-	want(t, "new", rep.New, 0)
-	want(t, "silent", rep.Silent, 1)
-}
-
-// TestNotModifiedIsReadAllTheSame: a run had fetched the sitemap and was killed, so the
-// next one gets a 304. It reads the cached body.
-func TestNotModifiedIsReadAllTheSame(t *testing.T) {
-	r := newRig(t)
-	r.web.add("/a", epoch)
-	r.listAll()
-	r.dieAt("fetched", 1)
-	rep := r.run()
-	want(t, "not modified", rep.NotModified, 1)
-	want(t, "published", rep.Published, 1)
-}
 
 // TestScope: pages that a wider filter adds are old. Newly excluded pages are gone at once.
 func TestScope(t *testing.T) {
@@ -179,77 +109,4 @@ func TestMaxPages(t *testing.T) {
 	got := r.published()
 	slices.Sort(got)
 	wantList(t, "published", got, all...)
-}
-
-// TestNoPages: without page fetches, titles come from the URL.
-func TestNoPages(t *testing.T) {
-	r := started(t, 1)
-	r.site.FetchTitles = false
-	r.web.add("/blog/the-new_one.html", r.now)
-	r.listAll()
-	want(t, "page fetches", r.run().PageFetches, 0)
-	want(t, "title", r.window()[0].Title, "the new one")
-}
-
-// TestReset: after a reset, the next run is a first run.
-func TestReset(t *testing.T) {
-	r := started(t, 2)
-	r.web.add("/new", r.now)
-	r.listAll()
-	want(t, "published", r.run().Published, 1)
-	if err := r.tracker().Reset(t.Context(), r.site.Name); err != nil {
-		t.Fatal(err)
-	}
-	r.site.Baseline = 3
-	want(t, "run after the reset, published", r.run().Published, 3)
-	if err := r.tracker().Reset(t.Context(), "nobody"); !errors.Is(err, state.ErrNoSite) {
-		t.Errorf("reset of an unknown site: %v", err)
-	}
-}
-
-// TestCancelled: a run whose context ends releases its lease, and its finished work stays.
-func TestCancelled(t *testing.T) {
-	r := started(t, 1)
-	for i := range 4 {
-		r.web.add(fmt.Sprintf("/n%d", i), r.now)
-	}
-	r.listAll()
-	ctx, cancel := context.WithCancel(t.Context())
-	n := 0
-	r.at = func(at string) {
-		if at == "page" {
-			if n++; n == 3 {
-				cancel()
-			}
-		}
-	}
-	if _, err := r.tracker().Run(ctx, r.site); !errors.Is(err, context.Canceled) {
-		t.Errorf("Run = %v", err)
-	}
-	r.at, r.every = nil, 0
-	r.web.pages()
-	rep := r.run() // at once, because the lease is free
-	want(t, "published", rep.Published, 2)
-	want(t, "published in all", len(r.published()), 4)
-	want(t, "page fetches", rep.PageFetches, 2)
-	want(t, "the run before", r.stats().Runs[1].Outcome, "failed")
-}
-
-// TestResetBeginsWithTheWindow: an interrupted reset must not leave the window without the
-// rows. Otherwise the next run would restore the deleted items.
-func TestResetBeginsWithTheWindow(t *testing.T) {
-	r := started(t, 3)
-	window := filepath.Join(track.Folder(r.dir, r.site.Name), "window.json")
-	if err := os.Remove(window); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(window, "x"), 0o700); err != nil { // the folder cannot be removed
-		t.Fatal(err)
-	}
-	if err := r.tracker().Reset(t.Context(), r.site.Name); err == nil {
-		t.Fatal("a reset that could not remove the window")
-	}
-	if _, err := r.store().Site(t.Context(), r.site.Name); err != nil {
-		t.Errorf("after a reset that ended halfway: %v", err)
-	}
 }

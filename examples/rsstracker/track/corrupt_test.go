@@ -2,19 +2,11 @@ package track_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/twofold-go/twofold/examples/internal/fetch"
-	"github.com/twofold-go/twofold/examples/rsstracker/state"
-	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
 // busy is a site with a feed of three items, and 30 old pages.
@@ -93,27 +85,6 @@ func TestLostDatabase(t *testing.T) {
 	}
 }
 
-// TestChangeAfterALostDatabase: only the items of the feed are known. This is enough to
-// distinguish a change from a mere stamp.
-func TestChangeAfterALostDatabase(t *testing.T) {
-	r := busy(t)
-	r.site.Updates = true
-	r.close()
-	overwrite(t, r.database(), []byte("this is not what it was"))
-	r.moveTo(r.dir)
-	want(t, "restored", r.run().Restored, 3)
-	r.web.posts["/new1"].lastMod = r.now
-	p := r.web.posts["/new2"]
-	p.lastMod, p.text = r.now, "changed"
-	r.listAll()
-	rep := r.run()
-	want(t, "changed", rep.Changed, 2)
-	want(t, "updated", rep.Updated, 1)
-	want(t, "learned", rep.Learned, 1)
-	want(t, "text", r.window()[0].Description, "changed")
-	wantList(t, "published", r.published(), "/new0", "/new1", "/new2")
-}
-
 func overwrite(t *testing.T, path string, b []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -132,124 +103,12 @@ func damage(t *testing.T, path string, with byte) {
 	overwrite(t, path, b)
 }
 
-// TestDatabaseBreaksInUse: a query finds the damage, not the check at opening.
-func TestDatabaseBreaksInUse(t *testing.T) {
-	r := busy(t)
-	before := r.file("rss.xml")
-	r.close()
-	r.store() // open, with little in SQLite's page cache
-	r.at = func(at string) {
-		if at == "sitemap" {
-			damage(t, r.database(), 0xa5)
-			r.at = nil
-		}
-	}
-	r.web.add("/new", r.now)
-	r.listAll()
-	rep := r.run()
-	want(t, "rebuilt", rep.Rebuilt, true)
-	want(t, "published", rep.Published, 0)
-	want(t, "the feed", r.file("rss.xml"), before)
-	want(t, "outcome of the next run", r.run().Outcome, state.OK)
-}
-
-// TestCrashDuringRebuild: if a rebuild is killed, the next process continues it.
-func TestCrashDuringRebuild(t *testing.T) {
-	first := busy(t)
-	first.close()
-	for _, at := range []string{"restore", "sitemap", "read", "detect", "process", "file", "end"} {
-		t.Run(at, func(t *testing.T) {
-			r := first.again(t)
-			before := r.file("rss.xml")
-			overwrite(t, r.database(), []byte("this is not what it was"))
-			r.dieAt(at, 1)
-			rep := r.run()
-			want(t, "published", rep.Published, 0)
-			want(t, "the feed", r.file("rss.xml"), before)
-			wantList(t, "published in the end", r.published(), "/new0", "/new1", "/new2")
-		})
-	}
-}
-
-// TestUnreadableWindow: without a last good feed, the next run is a first run.
-func TestUnreadableWindow(t *testing.T) {
-	r := newRig(t)
-	r.site.Baseline = 1
-	r.web.add("/a", epoch)
-	r.listAll()
-	folder := track.Folder(r.dir, r.site.Name)
-	if err := os.MkdirAll(folder, 0o750); err != nil {
+// copied returns a copy of a folder.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	overwrite(t, filepath.Join(folder, "window.json"), []byte("{"))
-	rep := r.run()
-	want(t, "rebuilt", rep.Rebuilt, false)
-	want(t, "published", rep.Published, 1)
-}
-
-// TestFull is the mode without state: it changes no state, and its result does not depend on any.
-func TestFull(t *testing.T) {
-	r := busy(t)
-	r.site.Window = 5
-	st, window := r.stats(), r.file("window.json")
-	r.web.add("/dead", r.now).fail = &fetch.StatusError{Code: 404}
-	r.web.list("/sitemap.xml", "/dead", "/new0", "/new1", "/new2", "/0", "/1", "/2", "/0")
-	r.web.pages()
-	rep, err := r.tracker().Full(t.Context(), r.site)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantList(t, "the newest", r.web.pages(), "/0", "/new0", "/new1", "/new2", "/dead")
-	want(t, "published", rep.Published, 4)
-	want(t, "feed written", rep.FeedWritten, true)
-	want(t, "the window", r.file("window.json"), window)
-	want(t, "runs", len(r.stats().Runs), len(st.Runs))
-	r.now = r.now.Add(time.Hour)
-	rep, err = r.tracker().Full(t.Context(), r.site)
-	if err != nil || rep.FeedWritten || rep.PageFetches != 5 {
-		t.Errorf("again: %+v, %v", rep, err)
-	}
-	r.web.fail["/sitemap.xml"] = errDown
-	before := r.file("rss.xml")
-	if rep, err := r.tracker().Full(t.Context(), r.site); err != nil || rep.Outcome != state.Failed {
-		t.Errorf("a site that is down: %+v, %v", rep, err)
-	}
-	want(t, "the feed of a site that is down", r.file("rss.xml"), before)
-}
-
-// TestTwoAtOnce: full mode does not know the leases of other runs. Two runs at once both
-// end, and every reader gets a whole feed.
-func TestTwoAtOnce(t *testing.T) {
-	var both sync.WaitGroup
-	dir, meet := t.TempDir(), make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for _, length := range []int{1, 1 << 20} {
-		r := busy(t)
-		r.dir, r.site.Channel.Title = dir, strings.Repeat("x", length)
-		r.at = func(point string) {
-			if point == "file" { // now both write it
-				select {
-				case meet <- struct{}{}:
-				case <-meet:
-				case <-ctx.Done():
-				}
-			}
-		}
-		both.Go(func() {
-			defer cancel() // the other run need not wait
-			for range 20 {
-				if rep, err := r.tracker().Full(t.Context(), r.site); err != nil {
-					t.Errorf("%s, %v", rep.Outcome, err)
-				}
-				if feed := r.file("rss.xml"); !strings.HasSuffix(feed, "</rss>\n") || strings.Count(feed, "<rss") != 1 {
-					t.Errorf("half a feed of %d bytes", len(feed))
-				}
-			}
-		})
-	}
-	both.Wait()
-	if left, err := filepath.Glob(filepath.Join(dir, "example", "*.new*")); len(left) > 0 || err != nil {
-		t.Errorf("%v is left, %v", left, err)
-	}
+	return to
 }

@@ -39,64 +39,6 @@ func TestForgottenPagesLeaveATombstone(t *testing.T) {
 	wantList(t, "published", r.published())
 }
 
-// TestChangeOfAForgottenPage: a published page was gone for so long that its row was
-// deleted. When it comes back, its tombstone shows whether it has changed.
-func TestChangeOfAForgottenPage(t *testing.T) {
-	r := started(t, 3)
-	r.site.Updates = true
-	p := r.web.add("/new", r.now)
-	r.listAll()
-	r.run()
-	away := func() {
-		r.web.list("/sitemap.xml", "/0", "/1", "/2")
-		r.run()
-		r.now = r.now.AddDate(0, 0, 31)
-		want(t, "forgotten", r.run().Pruned, 1)
-		r.web.pages()
-	}
-	away()
-	r.listAll()
-	want(t, "silent", r.run().Silent, 1)
-	wantList(t, "fetched of one that did not change", r.web.pages())
-	away()
-	p.lastMod, p.text = r.now, "changed while it was away"
-	r.listAll()
-	want(t, "updated", r.run().Updated, 1)
-	want(t, "text", r.window()[0].Description, p.text)
-	p.lastMod, p.text = r.now, "changed since"
-	r.listAll()
-	want(t, "updated", r.run().Updated, 1)
-	want(t, "text", r.window()[0].Description, p.text)
-
-	p.lastMod, p.text, p.fail = r.now, "never fetched", errDown // gone before it was repaired
-	r.listAll()
-	want(t, "failed", r.run().Failed, 1)
-	away()
-	p.fail = nil
-	r.listAll()
-	want(t, "updated", r.run().Updated, 1)
-	want(t, "text", r.window()[0].Description, p.text)
-	wantList(t, "published", r.published(), "/new")
-}
-
-// TestChangeOfAForgottenOldPage: the content hash of an unpublished page outlives its row too.
-func TestChangeOfAForgottenOldPage(t *testing.T) {
-	r := started(t, 3)
-	r.site.Updates = true
-	p := r.web.posts["/2"]
-	p.lastMod = r.now
-	r.listAll()
-	want(t, "learned", r.run().Learned, 1)
-	r.web.list("/sitemap.xml", "/0", "/1")
-	r.run()
-	r.now = r.now.AddDate(0, 0, 31)
-	want(t, "forgotten", r.run().Pruned, 1)
-	p.lastMod, p.text = r.now, "changed while it was away"
-	r.listAll()
-	want(t, "published", r.run().Published, 1)
-	want(t, "text", r.window()[0].Description, p.text)
-}
-
 // TestBackIsNotNew is S-E4.
 func TestBackIsNotNew(t *testing.T) {
 	r := started(t, 3)
@@ -160,17 +102,6 @@ func TestFaultsMakeNothingVanish(t *testing.T) {
 			want(t, "really gone", r.run().Gone, 1)
 		})
 	}
-}
-
-// TestPartialSitemapStillBringsNews: the readable part of a truncated sitemap counts.
-func TestPartialSitemapStillBringsNews(t *testing.T) {
-	r := started(t, 3)
-	r.web.add("/new", r.now)
-	r.web.files["/sitemap.xml"] = "<urlset><url><loc>https://example.com/new</loc></url><url><loc>https://exa"
-	rep := r.run()
-	want(t, "outcome", rep.Outcome, state.Partial)
-	want(t, "gone", rep.Gone, 0)
-	wantList(t, "published", r.published(), "/new")
 }
 
 // TestMassVanishGuard is the other half of S-E5: a complete sitemap that has shrunk.

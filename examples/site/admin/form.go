@@ -30,7 +30,6 @@ type form struct {
 	Faults   []service.FieldError
 	Posts    []content.Summary
 	Page     int
-	Langs    []content.Lang
 	Statuses []content.Status
 }
 
@@ -59,7 +58,7 @@ func NewForm(cfg Config) http.Handler {
 				return
 			}
 			f.ID, f.In = p.ID, service.PostInput{
-				Slug: p.Slug, Title: p.Title, Summary: p.Excerpt, Body: p.Body, Lang: p.Lang, Status: p.Status, PublishedAt: p.PublishedAt,
+				Slug: p.Slug, Title: p.Title, Summary: p.Excerpt, Body: p.Body, Status: p.Status, PublishedAt: p.PublishedAt,
 			}
 			for _, t := range p.Tags {
 				f.In.Tags = append(f.In.Tags, t.Slug)
@@ -81,7 +80,7 @@ func (a *api) submit(w http.ResponseWriter, r *http.Request) {
 	v, ctx := r.PostForm, r.Context()
 	f := form{In: service.PostInput{
 		Slug: v.Get("slug"), Title: v.Get("title"), Summary: v.Get("summary"), Body: strings.ReplaceAll(v.Get("body"), "\r\n", "\n"),
-		Lang: content.Lang(v.Get("lang")), Status: content.Status(v.Get("status")), Tags: strings.Fields(v.Get("tags")),
+		Status: content.Status(v.Get("status")), Tags: strings.Fields(v.Get("tags")),
 	}}
 	var err error
 	f.ID, _ = strconv.ParseInt(v.Get("id"), 10, 64) // not a number: a new post
@@ -122,7 +121,7 @@ func (a *api) submit(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) show(w http.ResponseWriter, r *http.Request, status int, f form) {
-	f.Page, f.Langs = max(1, call.AnyQueryOf(r).Page()), content.Langs
+	f.Page = max(1, call.AnyQueryOf(r).Page())
 	f.Statuses = []content.Status{content.Draft, content.Scheduled, content.Published}
 	l, err := a.Store.AllPosts(r.Context(), "", content.Window{Number: f.Page, Size: perPage})
 	var b bytes.Buffer

@@ -20,26 +20,6 @@ const MaxSlug = 100
 // ErrNotFound means that a thing does not exist or is not public. The cache stores the absence.
 var ErrNotFound = cache.ErrNotFound
 
-// Lang is the language of a post, a page or a navigation item.
-type Lang string
-
-// The languages of the site. English is at /, Chinese under /zh/.
-const (
-	English Lang = "en"
-	Chinese Lang = "zh"
-)
-
-// Langs lists all languages, the default one first.
-var Langs = []Lang{English, Chinese}
-
-// Path returns the path of rest in the language. rest begins with a slash.
-func (l Lang) Path(rest string) string {
-	if l == English || l == "" {
-		return rest
-	}
-	return "/" + string(l) + rest
-}
-
 // Status says whether a post is public.
 type Status string
 
@@ -65,7 +45,6 @@ type Summary struct {
 	Slug        string    `json:"slug"`
 	Title       string    `json:"title"`
 	Excerpt     string    `json:"summary"`
-	Lang        Lang      `json:"lang"`
 	Status      Status    `json:"status"`
 	PublishedAt time.Time `json:"published_at,omitzero"` // planned time of a scheduled post
 	UpdatedAt   time.Time `json:"updated_at"`
@@ -79,7 +58,7 @@ type Post struct {
 }
 
 // Path returns the path of the post.
-func (s Summary) Path() string { return s.Lang.Path("/posts/" + s.Slug) }
+func (s Summary) Path() string { return "/posts/" + s.Slug }
 
 // Page is a page that is not a post: about, imprint.
 type Page struct {
@@ -87,16 +66,14 @@ type Page struct {
 	Slug      string    `json:"slug"`
 	Title     string    `json:"title"`
 	Body      string    `json:"body"` // Markdown
-	Lang      Lang      `json:"lang"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Path returns the path of the page.
-func (p Page) Path() string { return p.Lang.Path("/pages/" + p.Slug) }
+func (p Page) Path() string { return "/pages/" + p.Slug }
 
 // Filter selects public posts. All set fields must match.
 type Filter struct {
-	Lang  Lang
 	Tag   string // slug; empty means any
 	Month string // as returned by [Month]; empty means any
 }
@@ -112,13 +89,13 @@ type List struct {
 	Total int       `json:"total"`
 }
 
-// TagCount is a tag of public posts in a language, with their number.
+// TagCount is a tag of public posts, with their number.
 type TagCount struct {
 	Tag
 	Posts int `json:"posts"`
 }
 
-// MonthCount is a month with public posts in a language, with their number.
+// MonthCount is a month with public posts, with their number.
 type MonthCount struct {
 	Month string `json:"month"` // as returned by [Month]
 	Posts int    `json:"posts"`
@@ -146,22 +123,16 @@ func ParseMonth(s string) (time.Time, error) {
 
 // Settings are the texts about the site, and the sizes of its lists.
 type Settings struct {
-	BaseURL      string        `json:"base_url"` // scheme and host, without a final slash
-	Author       string        `json:"author"`
-	PostsPerPage int           `json:"posts_per_page"`
-	FeedItems    int           `json:"feed_items"`
-	Texts        map[Lang]Text `json:"texts"` // one for each of Langs
+	BaseURL      string `json:"base_url"` // scheme and host, without a final slash
+	Title        string `json:"title"`
+	Description  string `json:"description"`
+	Author       string `json:"author"`
+	PostsPerPage int    `json:"posts_per_page"`
+	FeedItems    int    `json:"feed_items"`
 }
 
-// Text holds the texts about the site in one language.
-type Text struct {
-	Title       string `json:"title"`
-	Description string `json:"description"`
-}
-
-// NavItem is a link in the navigation of one language.
+// NavItem is a link in the navigation.
 type NavItem struct {
-	Lang  Lang   `json:"lang"`
 	Label string `json:"label"`
 	URL   string `json:"url"` // a path of this site, or an http or https URL
 }

@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/events"
@@ -29,13 +27,10 @@ func texts(scopes []invalidate.Scope) (all []string) {
 	return all
 }
 
-func place(lang content.Lang, slug string) events.Place { return events.Place{Lang: lang, Slug: slug} }
-
 // The matrix: what each event invalidates and warms up.
 func TestMatrix(t *testing.T) {
-	a, b := place("en", "a"), place("zh", "b")
-	lists := []events.Set{events.PostsIndex, events.Feed, events.Sitemap}
-	front := []string{"/", "/rss.xml", "/sitemap.xml", "/zh/", "/zh/rss.xml"}
+	lists := []content.Entity{content.PostsEntity, content.FeedEntity, content.SitemapEntity}
+	front := []string{"/", "/rss.xml", "/sitemap.xml"}
 	for _, tt := range []struct {
 		event         events.Event
 		objects, warm []string
@@ -44,23 +39,23 @@ func TestMatrix(t *testing.T) {
 		{event: events.Event{Kind: events.SiteSettingsUpdated}, objects: []string{"settings"}, warm: front},
 		{event: events.Event{Kind: events.NavigationUpdated}, objects: []string{"navigation"}, warm: front},
 		{
-			event:   events.Event{Kind: events.PostUpserted, ID: 1, Place: a, Sets: lists},
-			objects: []string{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, warm: []string{"/", "/posts/a", "/rss.xml", "/sitemap.xml"},
+			event:   events.Event{Kind: events.PostUpserted, ID: 1, Slug: "a", Sets: lists},
+			objects: []string{"feed", "post:1", "posts", "sitemap", "slug:a"}, warm: []string{"/", "/posts/a", "/rss.xml", "/sitemap.xml"},
 		},
 		{
-			event:   events.Event{Kind: events.PostUpserted, ID: 1, Place: b, Before: a, Sets: []events.Set{events.PostAggTags, events.PostAggMonths}},
-			objects: []string{"months:en", "months:zh", "post:1", "slug:a", "slug:b", "tags:en", "tags:zh"}, warm: []string{"/", "/zh/", "/zh/posts/b"},
+			event:   events.Event{Kind: events.PostUpserted, ID: 1, Slug: "b", Before: "a", Sets: []content.Entity{content.TagsEntity, content.MonthsEntity}},
+			objects: []string{"months", "post:1", "slug:a", "slug:b", "tags"}, warm: []string{"/", "/posts/b"},
 		},
 		{
-			event:   events.Event{Kind: events.PostDeleted, ID: 1, Place: a, Before: a, Sets: lists},
-			objects: []string{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, warm: []string{"/", "/rss.xml", "/sitemap.xml"},
+			event:   events.Event{Kind: events.PostDeleted, ID: 1, Slug: "a", Before: "a", Sets: lists},
+			objects: []string{"feed", "post:1", "posts", "sitemap", "slug:a"}, warm: []string{"/", "/rss.xml", "/sitemap.xml"},
 		},
 		{
-			event:   events.Event{Kind: events.PageUpserted, ID: 2, Place: a, Before: b, Sets: []events.Set{events.Sitemap}},
+			event:   events.Event{Kind: events.PageUpserted, ID: 2, Slug: "a", Before: "b", Sets: []content.Entity{content.SitemapEntity}},
 			objects: []string{"page-slug:a", "page-slug:b", "page:2", "sitemap"}, warm: []string{"/pages/a", "/sitemap.xml"},
 		},
 		{
-			event:   events.Event{Kind: events.PageDeleted, ID: 2, Place: a, Sets: []events.Set{events.Sitemap}},
+			event:   events.Event{Kind: events.PageDeleted, ID: 2, Slug: "a", Sets: []content.Entity{content.SitemapEntity}},
 			objects: []string{"page-slug:a", "page:2", "sitemap"}, warm: []string{"/sitemap.xml"},
 		},
 		{event: events.Event{Kind: events.APIKeyUpserted, Prefix: "p"}, objects: []string{"key:p"}, objectsAlone: true},
@@ -83,15 +78,15 @@ func TestMatrix(t *testing.T) {
 // warms up nothing, even if it comes out of order.
 func TestPlanOfOneEntity(t *testing.T) {
 	moved := []events.Event{
-		{Kind: events.PostUpserted, Epoch: 7, ID: 1, Place: place("en", "c"), Before: place("en", "b")},
-		{Kind: events.PostUpserted, Epoch: 6, ID: 1, Place: place("en", "b"), Before: place("en", "a")},
+		{Kind: events.PostUpserted, Epoch: 7, ID: 1, Slug: "c", Before: "b"},
+		{Kind: events.PostUpserted, Epoch: 6, ID: 1, Slug: "b", Before: "a"},
 	}
 	p := events.MakePlan(moved)
 	if d := cmp.Diff([]string{"post:1", "slug:a", "slug:b", "slug:c"}, texts(p.Objects)); d != "" || !slices.Equal(p.Warm, []string{"/posts/c"}) {
 		t.Errorf("%v; (-want +got):\n%s", p.Warm, d)
 	}
 	for _, epoch := range []int64{7, 8} {
-		all := append([]events.Event{{Kind: events.PostDeleted, Epoch: epoch, ID: 1, Place: place("en", "c")}}, moved...)
+		all := append([]events.Event{{Kind: events.PostDeleted, Epoch: epoch, ID: 1, Slug: "c"}}, moved...)
 		if p := events.MakePlan(all); len(p.Warm) > 0 || len(p.Objects) != 4 {
 			t.Errorf("deleted at epoch %d: %v, %v", epoch, texts(p.Objects), p.Warm)
 		}
@@ -101,86 +96,12 @@ func TestPlanOfOneEntity(t *testing.T) {
 	}
 }
 
-var anyEvent = rapid.Custom(func(t *rapid.T) events.Event {
-	at := func(name string) events.Place {
-		return place(rapid.SampledFrom(content.Langs).Draw(t, name), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, name))
-	}
-	e := events.Event{
-		Kind: rapid.SampledFrom([]events.Kind{
-			events.SiteSettingsUpdated, events.NavigationUpdated, events.PostUpserted, events.PostDeleted, events.PageUpserted, events.PageDeleted,
-			events.APIKeyUpserted, events.APIKeyRevoked, events.WarmupOnStartup, events.QueueOverflowed,
-		}).Draw(t, "kind"),
-		Epoch: rapid.Int64Range(0, 4).Draw(t, "epoch"), ID: rapid.Int64Range(1, 3).Draw(t, "id"), Place: at("place"),
-		Prefix: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "prefix"),
-		Sets:   rapid.SliceOfDistinct(rapid.SampledFrom([]events.Set{events.PostsIndex, events.PostAggTags, events.PostAggMonths, events.Feed, events.Sitemap}), rapid.ID).Draw(t, "sets"),
-	}
-	if rapid.Bool().Draw(t, "moved") {
-		e.Before = at("before")
-	}
-	return e
-})
-
-var anyEvents = rapid.SliceOfN(anyEvent, 0, 12)
-
-func same(t *rapid.T, a, b events.Plan) {
-	if d := cmp.Diff(fmt.Sprint(a), fmt.Sprint(b)); d != "" {
-		t.Fatalf("the plans differ:\n%s", d)
-	}
-}
-
-// A plan covers what the plans of its parts cover, and nothing else.
-func TestPlanCoversItsParts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := anyEvents.Draw(t, "events")
-		cut := rapid.IntRange(0, len(all)).Draw(t, "cut")
-		whole, first, second := events.MakePlan(all), events.MakePlan(all[:cut]), events.MakePlan(all[cut:])
-		for _, layer := range []struct{ whole, first, second []invalidate.Scope }{
-			{whole.Objects, first.Objects, second.Objects}, {whole.Responses, first.Responses, second.Responses},
-		} {
-			union := append(slices.Clone(layer.first), layer.second...)
-			for _, s := range union {
-				if !slices.Contains(layer.whole, s) {
-					t.Fatalf("%v lacks %v", layer.whole, s)
-				}
-			}
-			for _, s := range layer.whole {
-				if !slices.Contains(union, s) {
-					t.Fatalf("%v has %v, which no part has", layer.whole, s)
-				}
-			}
-		}
-		for _, s := range whole.Responses {
-			if !slices.Contains(whole.Objects, s) {
-				t.Fatalf("%v is of responses alone", s)
-			}
-		}
-		for _, path := range whole.Warm {
-			if !slices.Contains(append(first.Warm, second.Warm...), path) {
-				t.Fatalf("%s is warmed up by no part", path)
-			}
-		}
-	})
-}
-
-// Neither order nor repetition changes a plan.
-func TestOrderAndRepetition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := anyEvents.Draw(t, "events")
-		again := append(slices.Clone(all), rapid.SliceOf(rapid.SampledFrom(append(all, events.Event{Kind: events.WarmupOnStartup}))).Draw(t, "again")...)
-		if !slices.ContainsFunc(all, func(e events.Event) bool { return e.Kind == events.WarmupOnStartup }) {
-			all = append(all, events.Event{Kind: events.WarmupOnStartup})
-			again = append(again, all[len(all)-1])
-		}
-		same(t, events.MakePlan(all), events.MakePlan(rapid.Permutation(again).Draw(t, "order")))
-	})
-}
-
 // What another process invalidates explains itself.
 func TestHeard(t *testing.T) {
-	post := content.Summary{ID: 1, Slug: "a", Lang: "zh", Status: content.Published}
+	post := content.Summary{ID: 1, Slug: "a", Status: content.Published}
 	moved := post
 	moved.Slug = "b"
-	page := content.Page{ID: 2, Slug: "about", Lang: "en"}
+	page := content.Page{ID: 2, Slug: "about"}
 	read := content.Reader{
 		PostByID: func(_ context.Context, id int64) (content.Post, error) {
 			if id != 1 {
@@ -194,11 +115,11 @@ func TestHeard(t *testing.T) {
 		scopes []invalidate.Scope
 		warm   []string
 	}{
-		{events.MakePlan(events.Post(content.Summary{}, post)).Objects, []string{"/sitemap.xml", "/zh/", "/zh/posts/b", "/zh/rss.xml"}},
-		{events.MakePlan(events.Post(post, moved)).Objects, []string{"/sitemap.xml", "/zh/", "/zh/posts/b", "/zh/rss.xml"}},
+		{events.MakePlan(events.Post(content.Summary{}, post)).Objects, []string{"/", "/posts/b", "/rss.xml", "/sitemap.xml"}},
+		{events.MakePlan(events.Post(post, moved)).Objects, []string{"/", "/posts/b", "/rss.xml", "/sitemap.xml"}},
 		{events.MakePlan(events.Page(page, page)).Objects, []string{"/pages/about", "/sitemap.xml"}},
 		{[]invalidate.Scope{content.PostEntity(3).Scope(), content.SlugEntity("gone").Scope()}, nil},
-		{[]invalidate.Scope{content.NavigationEntity.Scope()}, []string{"/", "/rss.xml", "/sitemap.xml", "/zh/", "/zh/rss.xml"}},
+		{[]invalidate.Scope{content.NavigationEntity.Scope()}, []string{"/", "/rss.xml", "/sitemap.xml"}},
 		{[]invalidate.Scope{invalidate.All()}, []string{events.Front}},
 		{[]invalidate.Scope{content.KeyEntity("p").Scope()}, nil},
 		{nil, nil},
@@ -307,7 +228,7 @@ func (s *stage) counts(t *testing.T, want map[string]float64) {
 
 func posts(epoch int64, ids ...int64) (all []events.Event) {
 	for _, id := range ids {
-		all = append(all, events.Event{Kind: events.PostUpserted, Epoch: epoch, ID: id, Place: place("en", fmt.Sprint(id))})
+		all = append(all, events.Event{Kind: events.PostUpserted, Epoch: epoch, ID: id, Slug: fmt.Sprint(id)})
 	}
 	return all
 }
@@ -365,72 +286,6 @@ func TestOverflow(t *testing.T) {
 	}
 	s.want(t, "objects", "responses", events.Front, "/posts/4", "/posts/9")
 	s.counts(t, map[string]float64{"dropped_total": 4, "queue_len": 0})
-}
-
-// A write that waits for another one's batch ends with its context, and its events stay.
-func TestSlowLayers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(10, 10)
-		s.hold = make(chan struct{})
-		for i := range int64(3) {
-			go func() {
-				if err := s.Publish(t.Context(), posts(i, i)...); err == nil {
-					t.Error("a write has not waited")
-				}
-			}()
-		}
-		advance(2 * time.Second)
-		s.counts(t, map[string]float64{"queue_len": 3, "failures_total": 3})
-		close(s.hold)
-		if err := s.Publish(t.Context()); err != nil {
-			t.Error(err)
-		}
-		s.want(t, "objects", "responses", "/posts/0", "/posts/1", "/posts/2")
-	})
-}
-
-// Whatever fails and whenever the process ends: when Publish returns nil, the objects and then
-// the responses were ready after the commit of the write, and of all earlier ones.
-func TestCrashes(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		s := newStage(rapid.IntRange(1, 4).Draw(rt, "batch"), rapid.IntRange(2, 6).Draw(rt, "most"))
-		committed, pending := int64(0), map[int64]bool{}
-		rt.Repeat(map[string]func(*rapid.T){
-			"write": func(rt *rapid.T) {
-				committed++
-				s.breaks(rapid.SampledFrom([]string{"", "", "objects", "responses"}).Draw(rt, "broken"))
-				err := s.Publish(t.Context(), posts(committed, committed)...)
-				steps := s.taken()
-				switch {
-				case (err != nil) != (s.broken != ""):
-					rt.Fatalf("Publish = %v with %q broken", err, s.broken)
-				case err != nil:
-					pending[committed] = true
-					return
-				case slices.Index(steps, "objects") > slices.Index(steps, "responses") || !slices.Contains(steps, "responses"):
-					rt.Fatalf("the steps are %v", steps)
-				}
-				for id := range pending { // after a failure its page is warmed up, or the front in its place
-					if !slices.Contains(steps, fmt.Sprint("/posts/", id)) && !slices.Contains(steps, events.Front) {
-						rt.Fatalf("%d was forgotten by %v", id, steps)
-					}
-				}
-				clear(pending)
-			},
-			"crash": func(*rapid.T) { // the commits have invalidated; only warm-ups are lost
-				s.Consumer = s.start(3, 6)
-				clear(pending)
-			},
-		})
-	})
-}
-
-// The metrics have the form that Prometheus wants.
-func TestMetricsAreWellFormed(t *testing.T) {
-	s := newStage(1, 1)
-	if problems, err := testutil.GatherAndLint(s.metrics); err != nil || len(problems) > 0 {
-		t.Error(problems, err)
-	}
 }
 
 // advance lets d pass in a bubble, and waits until all goroutines block.

@@ -2,9 +2,11 @@ package events
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -20,35 +22,55 @@ type Plan struct {
 // Front in a plan's Warm stands for the first pages of the site, which only the database knows.
 const Front = "*"
 
-// matrix is the event–action matrix. The last event about a page decides what to warm up.
-var matrix = map[Kind]struct {
-	about     string                         // the kind of entity
-	scopes    func(Event) []invalidate.Scope // of the objects that the event invalidates
-	responses bool                           // whether responses depend on these, too
-	page      string                         // the path of the page to warm up begins with it; empty means none
-	warm      []string                       // besides the pages of the derived sets
-}{
-	SiteSettingsUpdated: {"settings", always(content.SettingsEntity.Scope()), true, "", everywhere},
-	NavigationUpdated:   {"navigation", always(content.NavigationEntity.Scope()), true, "", everywhere},
-	PostUpserted:        {"post", placed(content.PostEntity, content.SlugEntity), true, "/posts/", nil},
-	PostDeleted:         {"post", placed(content.PostEntity, content.SlugEntity), true, "", nil},
-	PageUpserted:        {"page", placed(content.PageEntity, content.PageSlugEntity), true, "/pages/", nil},
-	PageDeleted:         {"page", placed(content.PageEntity, content.PageSlugEntity), true, "", nil},
-	APIKeyUpserted:      {"key", key, false, "", nil},
-	APIKeyRevoked:       {"key", key, false, "", nil},
-	WarmupOnStartup:     {"start", always(), false, "", []string{Front}},
-	QueueOverflowed:     {"all", always(invalidate.All()), true, "", []string{Front}},
+// shownAt names a page that shows each derived set.
+var shownAt = map[content.Entity]string{
+	content.PostsEntity: "/", content.TagsEntity: "/", content.MonthsEntity: "/",
+	content.FeedEntity: "/rss.xml", content.SitemapEntity: "/sitemap.xml",
 }
 
-// everywhere are the pages that a change of all pages warms up.
-var everywhere = func() (paths []string) {
-	for _, lang := range content.Langs {
-		for set := range derived {
-			paths = append(paths, derived[set].page(lang))
+// matrix is the event–action matrix. An event also invalidates and warms up its derived sets. The last
+// event about a post or page decides what to warm up.
+var matrix = map[Kind]struct {
+	about    string                                   // the kind of entity
+	entities []content.Entity                         // that the event invalidates
+	byID     func(int64) content.Entity               // nil means that the event has no id
+	byText   func(slugOrPrefix string) content.Entity // nil means that it has neither
+	objects  bool                                     // no response depends on these
+	page     string                                   // the path of the page to warm up begins with it; empty means none
+	warm     []string                                 // further paths
+}{
+	SiteSettingsUpdated: {about: "settings", entities: []content.Entity{content.SettingsEntity}, warm: []string{"/", "/rss.xml", "/sitemap.xml"}},
+	NavigationUpdated:   {about: "navigation", entities: []content.Entity{content.NavigationEntity}, warm: []string{"/", "/rss.xml", "/sitemap.xml"}},
+	PostUpserted:        {about: "post", byID: content.PostEntity, byText: content.SlugEntity, page: "/posts/"},
+	PostDeleted:         {about: "post", byID: content.PostEntity, byText: content.SlugEntity},
+	PageUpserted:        {about: "page", byID: content.PageEntity, byText: content.PageSlugEntity, page: "/pages/"},
+	PageDeleted:         {about: "page", byID: content.PageEntity, byText: content.PageSlugEntity},
+	APIKeyUpserted:      {about: "key", byText: content.KeyEntity, objects: true},
+	APIKeyRevoked:       {about: "key", byText: content.KeyEntity, objects: true},
+	WarmupOnStartup:     {about: "start", warm: []string{Front}},
+	QueueOverflowed:     {about: "all", warm: []string{Front}},
+}
+
+// scopes returns what the event invalidates.
+func (e Event) scopes() (all []invalidate.Scope) {
+	if e.Kind == QueueOverflowed {
+		return []invalidate.Scope{invalidate.All()}
+	}
+	row := matrix[e.Kind]
+	entities := slices.Concat(row.entities, e.Sets)
+	if e.ID != 0 && row.byID != nil {
+		entities = append(entities, row.byID(e.ID))
+	}
+	for _, text := range []string{e.Slug, e.Before, e.Prefix} {
+		if text != "" && row.byText != nil {
+			entities = append(entities, row.byText(text))
 		}
 	}
-	return paths
-}()
+	for _, entity := range entities {
+		all = append(all, entity.Scope())
+	}
+	return all
+}
 
 // MakePlan plans all events. The plan invalidates the union over the events: a post that moves from
 // a to b to c changes all three addresses. Only the page to warm up comes from the last event about
@@ -59,13 +81,11 @@ func MakePlan(all []Event) (p Plan) {
 	for _, e := range all {
 		row := matrix[e.Kind]
 		p.Warm = append(p.Warm, row.warm...)
-		for _, lang := range e.langs() {
-			for _, set := range e.Sets {
-				p.Warm = append(p.Warm, derived[set].page(lang))
-			}
+		for _, set := range e.Sets {
+			p.Warm = append(p.Warm, shownAt[set])
 		}
-		for _, s := range row.scopes(e) {
-			if objects[s.String()] = s; row.responses {
+		for _, s := range e.scopes() {
+			if objects[s.String()] = s; !row.objects {
 				responses[s.String()] = s
 			}
 		}
@@ -75,7 +95,7 @@ func MakePlan(all []Event) (p Plan) {
 	}
 	for _, e := range last {
 		if row := matrix[e.Kind]; row.page != "" && e.Slug != "" {
-			p.Warm = append(p.Warm, e.Lang.Path(row.page+e.Slug))
+			p.Warm = append(p.Warm, row.page+e.Slug)
 		}
 	}
 	slices.Sort(p.Warm)
@@ -96,28 +116,35 @@ func sorted(scopes map[string]invalidate.Scope) (all []invalidate.Scope) {
 	return all
 }
 
-func always(scopes ...invalidate.Scope) func(Event) []invalidate.Scope {
-	return func(Event) []invalidate.Scope { return scopes }
-}
+// maxHeard is the most posts and pages that Heard reads.
+const maxHeard = 100
 
-func key(e Event) []invalidate.Scope { return []invalidate.Scope{content.KeyEntity(e.Prefix).Scope()} }
-
-// placed returns the scopes of a post or page: its id, its slugs, and its derived sets.
-func placed(byID func(int64) content.Entity, bySlug func(string) content.Entity) func(Event) []invalidate.Scope {
-	return func(e Event) (all []invalidate.Scope) {
-		if e.ID != 0 {
-			all = append(all, byID(e.ID).Scope())
-		}
-		for _, at := range []Place{e.Place, e.Before} {
-			if at.Slug != "" {
-				all = append(all, bySlug(at.Slug).Scope())
+// Heard returns the events that explain what another process has invalidated. It reads where the posts and pages are now; what is gone has no event.
+func Heard(ctx context.Context, fences []invalidate.Fence, read content.Reader) (all []Event) {
+	for _, f := range fences[:min(len(fences), maxHeard)] {
+		s := f.Scope
+		entity := content.Entity(s.Text())
+		_, text, _ := strings.Cut(s.Text(), ":")
+		id, _ := strconv.ParseInt(text, 10, 64)
+		_, derived := shownAt[entity]
+		switch {
+		case s == invalidate.All():
+			all = append(all, Event{Kind: QueueOverflowed})
+		case entity == content.SettingsEntity:
+			all = append(all, Event{Kind: SiteSettingsUpdated})
+		case entity == content.NavigationEntity:
+			all = append(all, Event{Kind: NavigationUpdated})
+		case derived:
+			all = append(all, Event{Kind: PostUpserted, Sets: []content.Entity{entity}})
+		case entity == content.PostEntity(id):
+			if p, err := read.PostByID(ctx, id); err == nil {
+				all = append(all, Event{Kind: PostUpserted, ID: id, Slug: p.Slug})
+			}
+		case entity == content.PageEntity(id):
+			if p, err := read.PageByID(ctx, id); err == nil {
+				all = append(all, Event{Kind: PageUpserted, ID: id, Slug: p.Slug})
 			}
 		}
-		for _, lang := range e.langs() {
-			for _, set := range e.Sets {
-				all = append(all, derived[set].entity(lang).Scope())
-			}
-		}
-		return all
 	}
+	return all
 }

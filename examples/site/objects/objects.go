@@ -18,26 +18,22 @@ import (
 // lists.
 func New(r content.Reader, present, absent *cache.Tiers, hotPages int) (content.Reader, error) {
 	b := &builder{present: present, absent: absent}
-	feeds, lists := kept[string, []content.Post](b, "feeds", nil), kept[string, content.List](b, "lists", nil)
+	feeds, lists := kept[int, []content.Post](b, "feeds", r.FeedItems), kept[string, content.List](b, "lists", nil)
 	c := content.Reader{
 		Settings:       single(b, "settings", r.Settings),
 		Navigation:     single(b, "navigation", r.Navigation),
 		Sitemap:        single(b, "sitemap", r.Sitemap),
-		TagCounts:      listed(b, "tags", r.TagCounts),
-		MonthCounts:    listed(b, "months", r.MonthCounts),
+		TagCounts:      single(b, "tags", r.TagCounts),
+		MonthCounts:    single(b, "months", r.MonthCounts),
 		PostBySlug:     guessed(b, "slugs", r.PostBySlug),
 		PostByID:       guessed(b, "posts", r.PostByID),
 		PageBySlug:     guessed(b, "page-slugs", r.PageBySlug),
 		PageByID:       guessed(b, "pages", r.PageByID),
 		APIKeyByPrefix: guessed(b, "keys", r.APIKeyByPrefix),
-		FeedItems: func(ctx context.Context, lang content.Lang, n int) ([]content.Post, error) {
-			return value(feeds.GetOrLoad(ctx, fmt.Sprintf("%s/%d", lang, n), func(ctx context.Context, _ string) (*[]content.Post, error) {
-				return pointer(r.FeedItems(ctx, lang, n))
-			}))
-		},
+		FeedItems:      func(ctx context.Context, n int) ([]content.Post, error) { return value(feeds.Get(ctx, n)) },
 		ListPosts: func(ctx context.Context, f content.Filter, w content.Window) (l content.List, err error) {
-			if f == (content.Filter{Lang: f.Lang}) && w.Number >= 1 && w.Number <= hotPages {
-				l, err = value(lists.GetOrLoad(ctx, fmt.Sprintf("%s/%d/%d", f.Lang, w.Number, w.Size), func(ctx context.Context, _ string) (*content.List, error) {
+			if f == (content.Filter{}) && w.Number >= 1 && w.Number <= hotPages {
+				l, err = value(lists.GetOrLoad(ctx, fmt.Sprintf("%d/%d", w.Number, w.Size), func(ctx context.Context, _ string) (*content.List, error) {
 					return pointer(r.ListPosts(ctx, f, w))
 				}))
 			} else {
@@ -92,14 +88,9 @@ func value[V any](p *V, err error) (v V, _ error) {
 	return v, err
 }
 
-func listed[K comparable, V any](b *builder, namespace string, read func(context.Context, K) (V, error)) func(context.Context, K) (V, error) {
-	c := kept(b, namespace, read)
-	return func(ctx context.Context, k K) (V, error) { return value(c.Get(ctx, k)) }
-}
-
 func single[V any](b *builder, namespace string, read func(context.Context) (V, error)) func(context.Context) (V, error) {
-	get := listed(b, namespace, func(ctx context.Context, _ string) (V, error) { return read(ctx) })
-	return func(ctx context.Context) (V, error) { return get(ctx, "-") }
+	c := kept(b, namespace, func(ctx context.Context, _ string) (V, error) { return read(ctx) })
+	return func(ctx context.Context) (V, error) { return value(c.Get(ctx, "-")) }
 }
 
 // guessed returns a read by keys that strangers choose. It stores absences in their own

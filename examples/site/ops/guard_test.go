@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -86,76 +85,5 @@ func TestKeysAreNotLogged(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "refused"); n != 3 {
 		t.Errorf("%d refusals were logged, want 3:\n%s", n, &log)
-	}
-}
-
-// Each layer has its page behind the key. Its purges use the site's log.
-func TestLayers(t *testing.T) {
-	b := newBlog(t)
-	b.visit("/pages/about")
-	d := look(t, b.ops, "/_cache")
-	for _, name := range []string{"responses", "objects", "absences"} {
-		at := "/_cache/" + name
-		if !strings.Contains(d.text, `href="`+at+`"`) {
-			t.Errorf("no link leads to %s", at)
-		}
-		if text := look(t, b.ops, at).text; !strings.Contains(text, "The cache of "+name) || !strings.Contains(text, "Policies in force") {
-			t.Errorf("%s is:\n%s", at, text)
-		}
-	}
-	for at, want := range map[string]string{
-		"/_cache/responses?url=/pages/about&format=json": "page:1", "/_cache/objects?tag=page:1&format=json": "default:page-slugs:",
-	} {
-		if a := get(t, b.ops, at); !strings.Contains(a.body, want) {
-			t.Errorf("%s = %d, without %s: %s", at, a.status, want, a.body)
-		}
-	}
-	form := url.Values{"do": {"purge"}, "tag": {"page:1"}}
-	if a := call(t, b.ops, http.MethodPost, "/_cache/objects", form, "Authorization", basic("", adminKey), "Sec-Fetch-Site", "cross-site"); a.status != http.StatusForbidden {
-		t.Errorf("a form of another site = %d", a.status)
-	}
-	if a := post(t, b.ops, "/_cache/objects", form); a.status != http.StatusOK || len(b.purged) != 1 {
-		t.Errorf("= %d, %v", a.status, b.purged)
-	}
-	if _, hit := b.visit("/pages/about"); hit {
-		t.Error("the response is still there")
-	}
-}
-
-// A site without caches says so.
-func TestWithoutCaches(t *testing.T) {
-	h := handler(t, ops.Config{})
-	d := look(t, h, "/_cache")
-	if !strings.Contains(d.id("off"), "-cache=false") {
-		t.Errorf("the page says %q", d.id("off"))
-	}
-	if a := get(t, h, "/metrics"); !strings.Contains(a.body, "site_database_queries_total 4321\n") || strings.Contains(a.body, "\ncache_") {
-		t.Errorf("the metrics are:\n%s", a.body)
-	}
-}
-
-// The page may load only a style sheet. Other methods are refused, and no answer can be cached.
-func TestHeadersAndMethods(t *testing.T) {
-	h := handler(t, ops.Config{})
-	for target, want := range map[string]int{
-		"GET /_cache": 200, "HEAD /_cache": 200, "GET /_cache/": 301, "GET /_cache/nothing": 404,
-		"POST /_cache": 405, "DELETE /_cache": 405, "POST /metrics": 405, "GET /metrics": 200, "HEAD /metrics": 200, "TRACE /_cache": 405,
-	} {
-		method, path, _ := strings.Cut(target, " ")
-		a := call(t, h, method, path, nil, "Authorization", "Bearer "+adminKey)
-		if a.status != want {
-			t.Errorf("%s = %d, want %d", target, a.status, want)
-		}
-		for name, want := range map[string]string{
-			"Cache-Control":          "no-store",
-			"X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; " +
-				"frame-ancestors 'none'",
-			"Referrer-Policy": "same-origin",
-		} {
-			if got := a.header.Get(name); got != want {
-				t.Errorf("%s: %s: %q, want %q", target, name, got, want)
-			}
-		}
 	}
 }

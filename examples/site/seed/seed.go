@@ -4,7 +4,6 @@ package seed
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-//go:embed seed.json
-var source []byte
+//go:embed seed.sql
+var source string
 
 // Options are the parts of the seed that differ between sites.
 type Options struct {
@@ -33,7 +32,8 @@ func Fill(ctx context.Context, s *store.Store, o Options) (filled bool, err erro
 		filled = true
 		err := fillSite(ctx, tx, o)
 		if !o.Empty {
-			err = errors.Join(err, fillTexts(ctx, tx))
+			_, e := tx.ExecContext(ctx, source)
+			err = errors.Join(err, e)
 		}
 		return errors.Join(err, tx.Invalidate(ctx, invalidate.All()))
 	})
@@ -49,35 +49,9 @@ func fillSite(ctx context.Context, tx *store.Tx, o Options) error {
 		return fmt.Errorf("%q is not an API key", o.APIKey)
 	}
 	return errors.Join(tx.SetSettings(ctx, content.Settings{
-		BaseURL: o.BaseURL, Author: "The Yard", PostsPerPage: 10, FeedItems: 20,
-		Texts: map[content.Lang]content.Text{content.English: {Title: "Notes from the Yard"}, content.Chinese: {Title: "小院札记"}},
+		BaseURL: o.BaseURL, Title: "Notes from the Yard", Author: "The Yard", PostsPerPage: 10, FeedItems: 20,
 	}), tx.SaveAPIKey(ctx, content.APIKey{
 		Prefix: prefix, Label: "Seed", Hash: content.HashSecret(secret), Scopes: content.Scopes,
 		CreatedAt: time.Date(2024, time.May, 2, 7, 30, 0, 0, time.UTC),
 	}))
-}
-
-func fillTexts(ctx context.Context, tx *store.Tx) error {
-	var texts struct {
-		Tags       []content.Tag
-		Posts      []content.Post
-		Pages      []content.Page
-		Navigation []content.NavItem
-	}
-	if err := json.Unmarshal(source, &texts); err != nil {
-		return err
-	}
-	errs := []error{tx.SetNavigation(ctx, texts.Navigation)}
-	for _, t := range texts.Tags {
-		errs = append(errs, tx.SaveTag(ctx, 0, t))
-	}
-	for _, p := range texts.Posts {
-		_, err := tx.SavePost(ctx, p)
-		errs = append(errs, err)
-	}
-	for _, p := range texts.Pages {
-		_, err := tx.SavePage(ctx, p)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -48,33 +47,32 @@ func postEvents() []eventCase {
 	update := func(change func(in *in)) func(d *desk) error {
 		return func(d *desk) error { _, err := d.SavePost(d.t.Context(), 1, input(change)); return err }
 	}
-	one := events.Place{Lang: "en", Slug: "one"}
-	lists := []events.Set{events.PostsIndex, events.Feed, events.Sitemap}
-	tags, months := events.PostAggTags, events.PostAggMonths
+	one := "one"
+	lists := []content.Entity{content.PostsEntity, content.FeedEntity, content.SitemapEntity}
+	tags, months := content.TagsEntity, content.MonthsEntity
 	all := append(slices.Clone(lists), tags, months)
-	with := func(more ...events.Set) []events.Set { return append(slices.Clone(lists), more...) }
-	upserted := func(at, before events.Place, sets []events.Set) []events.Event {
-		return []events.Event{{Kind: events.PostUpserted, ID: 1, Place: at, Before: before, Sets: sets}}
+	with := func(more ...content.Entity) []content.Entity { return append(slices.Clone(lists), more...) }
+	upserted := func(at, before string, sets []content.Entity) []events.Event {
+		return []events.Event{{Kind: events.PostUpserted, ID: 1, Slug: at, Before: before, Sets: sets}}
 	}
-	gone := []events.Event{{Kind: events.PostDeleted, ID: 1, Place: one, Before: one, Sets: all}}
+	gone := []events.Event{{Kind: events.PostDeleted, ID: 1, Slug: one, Before: one, Sets: all}}
 	return []eventCase{
 		{"create", draft, nil, func(d *desk) error {
 			_, err := d.SavePost(d.t.Context(), 0, input(func(in *in) { in.Slug = "two" }))
 			return err
-		}, []events.Event{{Kind: events.PostUpserted, ID: 2, Place: events.Place{Lang: "en", Slug: "two"}, Sets: all}}},
+		}, []events.Event{{Kind: events.PostUpserted, ID: 2, Slug: "two", Sets: all}}},
 		{"create a draft", nil, nil, func(d *desk) error {
 			_, err := d.SavePost(d.t.Context(), 0, input(func(in *in) { in.Slug, in.Status, in.Tags = "two", content.Draft, nil }))
 			return err
 		}, nil},
 		{"update the text", nil, nil, update(func(in *in) { in.Body = "other" }), upserted(one, one, lists)},
-		{"update the slug", nil, nil, update(func(in *in) { in.Slug = "uno" }), upserted(events.Place{Lang: "en", Slug: "uno"}, one, lists)},
+		{"update the slug", nil, nil, update(func(in *in) { in.Slug = "uno" }), upserted("uno", one, lists)},
 		{"update the tags", nil, nil, update(func(in *in) { in.Tags = []string{"web", "go", "web"} }), upserted(one, one, with(tags))},
 		{"update the date", nil, nil, update(func(in *in) { in.PublishedAt = march.AddDate(0, -1, 0) }), upserted(one, one, with(months))},
-		{"update the language", nil, nil, update(func(in *in) { in.Lang = content.Chinese }), upserted(events.Place{Lang: "zh", Slug: "one"}, one, all)},
 		{"withdraw by an update", nil, nil, update(draft), gone},
 		{"update a draft", draft, nil, update(scheduled), nil},
-		{"publish by hand", scheduled, nil, func(d *desk) error { _, err := d.PublishPost(d.t.Context(), 1); return err }, upserted(one, events.Place{}, all)},
-		{"publish by job", scheduled, nil, func(d *desk) error { d.pass(time.Hour); _, err := d.PublishDue(d.t.Context()); return err }, upserted(one, events.Place{}, all)},
+		{"publish by hand", scheduled, nil, func(d *desk) error { _, err := d.PublishPost(d.t.Context(), 1); return err }, upserted(one, "", all)},
+		{"publish by job", scheduled, nil, func(d *desk) error { d.pass(time.Hour); _, err := d.PublishDue(d.t.Context()); return err }, upserted(one, "", all)},
 		{"roll back", nil, nil, func(d *desk) error { _, err := d.WithdrawPost(d.t.Context(), 1); return err }, gone},
 		{"roll back a draft", draft, nil, func(d *desk) error { _, err := d.WithdrawPost(d.t.Context(), 1); return err }, nil},
 		{"render", nil, nil, func(d *desk) error { _, err := d.RenderPost(d.t.Context(), 1); return err }, upserted(one, one, lists)},
@@ -84,28 +82,28 @@ func postEvents() []eventCase {
 }
 
 func otherEvents() []eventCase {
-	about, who, sitemap := events.Place{Lang: "en", Slug: "about"}, events.Place{Lang: "en", Slug: "who"}, []events.Set{events.Sitemap}
-	page := service.PageInput{Slug: "about", Title: "About", Body: "b", Lang: "en"}
+	about, who, sitemap := "about", "who", []content.Entity{content.SitemapEntity}
+	page := service.PageInput{Slug: "about", Title: "About", Body: "b"}
 	withPage := func(d *desk) error { _, err := d.SavePage(d.t.Context(), 0, page); return err }
 	draft := func(in *service.PostInput) { in.Status = content.Draft }
 	return []eventCase{
-		{"create a page", nil, nil, withPage, []events.Event{{Kind: events.PageUpserted, ID: 1, Place: about, Sets: sitemap}}},
+		{"create a page", nil, nil, withPage, []events.Event{{Kind: events.PageUpserted, ID: 1, Slug: about, Sets: sitemap}}},
 		{"update a page", nil, withPage, func(d *desk) error {
 			moved := page
 			moved.Slug = "who"
 			_, err := d.SavePage(d.t.Context(), 1, moved)
 			return err
-		}, []events.Event{{Kind: events.PageUpserted, ID: 1, Place: who, Before: about, Sets: sitemap}}},
+		}, []events.Event{{Kind: events.PageUpserted, ID: 1, Slug: who, Before: about, Sets: sitemap}}},
 		{"delete a page", nil, withPage, func(d *desk) error { return d.DeletePage(d.t.Context(), 1) }, []events.Event{
-			{Kind: events.PageDeleted, ID: 1, Place: about, Before: about, Sets: sitemap},
+			{Kind: events.PageDeleted, ID: 1, Slug: about, Before: about, Sets: sitemap},
 		}},
 
 		{"create a tag", nil, nil, func(d *desk) error { return d.CreateTag(d.t.Context(), content.Tag{Slug: "x", Name: "X"}) }, nil},
 		{
 			"rename a tag", nil, nil, func(d *desk) error { return d.UpdateTag(d.t.Context(), "go", content.Tag{Slug: "golang", Name: "Go"}) },
 			[]events.Event{{
-				Kind: events.PostUpserted, ID: 1, Place: events.Place{Lang: "en", Slug: "one"},
-				Sets: []events.Set{events.PostsIndex, events.Feed, events.PostAggTags},
+				Kind: events.PostUpserted, ID: 1, Slug: "one",
+				Sets: []content.Entity{content.PostsEntity, content.FeedEntity, content.TagsEntity},
 			}},
 		},
 		{
@@ -115,30 +113,6 @@ func otherEvents() []eventCase {
 
 		{"settings", nil, nil, func(d *desk) error { return d.UpdateSettings(d.t.Context(), settings()) }, []events.Event{{Kind: events.SiteSettingsUpdated}}},
 		{"navigation", nil, nil, func(d *desk) error { return d.UpdateNavigation(d.t.Context(), nil) }, []events.Event{{Kind: events.NavigationUpdated}}},
-	}
-}
-
-func TestKeyEvents(t *testing.T) {
-	d := newDesk(t)
-	k, key, err := d.CreateAPIKey(t.Context(), service.KeyInput{Label: "L", Scopes: []content.Scope{"read", "read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	upserted := events.Event{Kind: events.APIKeyUpserted, Prefix: k.Prefix}
-	d.want(upserted)
-	if prefix, secret, ok := content.SplitKey(key); !ok || prefix != k.Prefix || !k.Matches(secret) || !k.Allows(content.ScopeRead) {
-		t.Errorf("the key %q is not that of %+v", key, k)
-	}
-	if _, err := d.UpdateAPIKey(t.Context(), k.Prefix, service.KeyInput{Label: "M"}); err != nil {
-		t.Fatal(err)
-	}
-	d.want(upserted)
-	if err := d.RevokeAPIKey(t.Context(), k.Prefix); err != nil {
-		t.Fatal(err)
-	}
-	d.want(events.Event{Kind: events.APIKeyRevoked, Prefix: k.Prefix})
-	if got, err := d.store.APIKeyByPrefix(t.Context(), k.Prefix); err != nil || got.Allows(content.ScopeRead) || got.Label != "M" || !got.RevokedAt.Equal(march) {
-		t.Errorf("the key is %+v, %v", got, err)
 	}
 }
 
@@ -153,18 +127,5 @@ func TestPublishedBetweenCommitAndReturn(t *testing.T) {
 	d.post(nil)
 	if !seen {
 		t.Error("the post was not there yet when it was published")
-	}
-}
-
-// If the client disconnects during a write, the change is still published.
-func TestCancelledCallerIsPublishedForAllTheSame(t *testing.T) {
-	d := newDesk(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	d.during = func() { cancel() } // Publish fails if its context has ended
-	if _, err := d.SavePost(ctx, 0, input(nil)); err != nil {
-		t.Error(err)
-	}
-	if n := len(d.published()); n != 1 {
-		t.Errorf("%d changes, want 1", n)
 	}
 }

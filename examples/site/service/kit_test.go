@@ -110,7 +110,7 @@ func (d *desk) post(change func(in *service.PostInput)) content.Post {
 // input returns a post that is published now, with a change.
 func input(change func(in *service.PostInput)) service.PostInput {
 	in := service.PostInput{
-		Slug: "one", Title: "One", Summary: "A post.", Body: "*Text*", Lang: content.English, Status: content.Published,
+		Slug: "one", Title: "One", Summary: "A post.", Body: "*Text*", Status: content.Published,
 		Tags: []string{"go", "tea"},
 	}
 	if change != nil {
@@ -122,6 +122,6 @@ func input(change func(in *service.PostInput)) service.PostInput {
 func settings() content.Settings {
 	return content.Settings{
 		BaseURL: "https://blog.example", Author: "A", PostsPerPage: 3, FeedItems: 4,
-		Texts: map[content.Lang]content.Text{content.English: {Title: "T"}, content.Chinese: {Title: "题"}},
+		Title: "T",
 	}
 }

@@ -17,7 +17,6 @@ type PostInput struct {
 	Title   string         `json:"title"`
 	Summary string         `json:"summary"`
 	Body    string         `json:"body"` // Markdown
-	Lang    content.Lang   `json:"lang"`
 	Status  content.Status `json:"status"`
 	// PublishedAt is in the future for a scheduled post and in the past for a published
 	// one. The default for a published post is now, or its previous time.
@@ -55,7 +54,7 @@ func (s *Service) DeletePost(ctx context.Context, id int64) error {
 func (s *Service) savePost(ctx context.Context, tx *store.Tx, old content.Post, in PostInput) (content.Post, error) {
 	now := s.now()
 	p := content.Post{Body: in.Body, Summary: content.Summary{
-		ID: old.ID, Slug: in.Slug, Title: in.Title, Excerpt: in.Summary, Lang: in.Lang, Status: in.Status,
+		ID: old.ID, Slug: in.Slug, Title: in.Title, Excerpt: in.Summary, Status: in.Status,
 		PublishedAt: in.PublishedAt.UTC().Truncate(time.Millisecond), UpdatedAt: now,
 	}}
 	if p.Status == content.Published && p.PublishedAt.IsZero() {
@@ -80,7 +79,6 @@ func checkPost(ctx context.Context, tx *store.Tx, p content.Post, tags []string)
 	c.line("title", p.Title)
 	c.text("summary", p.Excerpt)
 	c.body(p.Body)
-	c.lang("lang", p.Lang)
 	c.that(len(tags) <= maxTags, "tags", "must be at most %d", maxTags)
 	at, now := p.PublishedAt, p.UpdatedAt
 	c.that(at.IsZero() || at.Year() >= 1970 && at.Year() <= 9999, "published_at", "must be from 1970 to 9999")

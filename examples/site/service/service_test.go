@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +36,6 @@ func TestInvalidPosts(t *testing.T) {
 		{"body", func(in *in) { in.Body = "a\uFFFFb" }},
 		{"body", func(in *in) { in.Body = "" }},
 		{"body", func(in *in) { in.Body = strings.Repeat("a", 1<<20) }},
-		{"lang", func(in *in) { in.Lang = "de" }},
 		{"tags", func(in *in) { in.Tags = []string{"nope"} }},
 		{"tags", func(in *in) { in.Tags = slices.Repeat([]string{"go"}, 11) }},
 		{"status", func(in *in) { in.Status = "" }},
@@ -67,11 +65,11 @@ func wantInvalid(t *testing.T, err error, field string) {
 func TestInvalidOthers(t *testing.T) {
 	d, ctx := newDesk(t), t.Context()
 	page := func(slug, title string) error {
-		_, err := d.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: title, Body: "b", Lang: "en"})
+		_, err := d.SavePage(ctx, 0, service.PageInput{Slug: slug, Title: title, Body: "b"})
 		return err
 	}
 	nav := func(url string) error {
-		return d.UpdateNavigation(ctx, []content.NavItem{{Lang: "en", Label: "L", URL: url}})
+		return d.UpdateNavigation(ctx, []content.NavItem{{Label: "L", URL: url}})
 	}
 	set := func(change func(s *content.Settings)) error {
 		s := settings()
@@ -98,43 +96,23 @@ func TestInvalidOthers(t *testing.T) {
 		{"items[0].url", nav("pages/about")},
 		{"items[0].url", nav("/pages/\uFFFE")},
 		{"items[0].url", nav("https:///x")},
-		{"items", d.UpdateNavigation(ctx, slices.Repeat([]content.NavItem{{Lang: "en", Label: "L", URL: "/"}}, 51))},
+		{"items", d.UpdateNavigation(ctx, slices.Repeat([]content.NavItem{{Label: "L", URL: "/"}}, 51))},
 		{"base_url", set(func(s *content.Settings) { s.BaseURL = "https://blog.example/" })},
 		{"base_url", set(func(s *content.Settings) { s.BaseURL = "https://user@blog.example" })},
 		{"base_url", set(func(s *content.Settings) { s.BaseURL = "ftp://blog.example" })},
 		{"author", set(func(s *content.Settings) { s.Author = "" })},
 		{"posts_per_page", set(func(s *content.Settings) { s.PostsPerPage = 0 })},
 		{"feed_items", set(func(s *content.Settings) { s.FeedItems = 101 })},
-		{"texts", set(func(s *content.Settings) { s.Texts["de"] = content.Text{Title: "x"} })},
-		{"texts.zh.title", set(func(s *content.Settings) { s.Texts["zh"] = content.Text{} })},
+		{"title", set(func(s *content.Settings) { s.Title = "" })},
 		{"label", key(service.KeyInput{})},
 		{"scopes", key(service.KeyInput{Label: "L", Scopes: []content.Scope{"admin"}})},
 	} {
 		wantInvalid(t, tt.err, tt.field)
 	}
-	for _, url := range []string{"/", "/zh/", "https://other.example/x?y#z", "http://a.example"} {
+	for _, url := range []string{"/", "https://other.example/x?y#z", "http://a.example"} {
 		if err := nav(url); err != nil {
 			t.Errorf("navigation to %s: %v", url, err)
 		}
-	}
-}
-
-func TestWhatIsNotThere(t *testing.T) {
-	d, ctx := newDesk(t), t.Context()
-	_, err1 := d.SavePost(ctx, 7, input(nil))
-	_, err2 := d.PublishPost(ctx, 7)
-	_, err3 := d.SavePage(ctx, 7, service.PageInput{})
-	_, err4 := d.UpdateAPIKey(ctx, "x", service.KeyInput{Label: "L"})
-	for _, err := range []error{
-		err1, err2, err3, err4, d.DeletePost(ctx, 7), d.DeletePage(ctx, 7), d.DeleteTag(ctx, "x"),
-		d.UpdateTag(ctx, "x", content.Tag{Slug: "x", Name: "X"}), d.RevokeAPIKey(ctx, "x"),
-	} {
-		if !errors.Is(err, content.ErrNotFound) {
-			t.Errorf("the error is %v, want %v", err, content.ErrNotFound)
-		}
-	}
-	if got := d.published(); len(got) > 0 {
-		t.Errorf("published: %v", got)
 	}
 }
 
@@ -152,16 +130,6 @@ func TestWrittenIsWhatIsRead(t *testing.T) {
 		if diff := cmp.Diff(p, got); err != nil || diff != "" {
 			t.Errorf("%v (-written +read):\n%s", err, diff)
 		}
-	}
-}
-
-func TestUpdateKeepsTheDate(t *testing.T) {
-	d := newDesk(t)
-	p := d.post(nil)
-	d.pass(48 * time.Hour)
-	p, err := d.SavePost(t.Context(), p.ID, input(nil))
-	if err != nil || !p.PublishedAt.Equal(march) || !p.UpdatedAt.Equal(march.Add(48*time.Hour)) {
-		t.Errorf("the post is of %v, updated %v; %v", p.PublishedAt, p.UpdatedAt, err)
 	}
 }
 
@@ -198,24 +166,6 @@ func TestPublishDue(t *testing.T) {
 	}
 }
 
-func TestPublishPostTwice(t *testing.T) {
-	d := newDesk(t)
-	p := d.post(func(in *service.PostInput) { in.Status = content.Draft })
-	first, err := d.PublishPost(t.Context(), p.ID)
-	if err != nil || first.Status != content.Published || !first.PublishedAt.Equal(march) {
-		t.Errorf("PublishPost = %+v, %v", first.Summary, err)
-	}
-	d.published()
-	d.pass(time.Hour)
-	second, err := d.PublishPost(t.Context(), p.ID)
-	if diff := cmp.Diff(first, second); err != nil || diff != "" {
-		t.Errorf("the second time: %v %s", err, diff)
-	}
-	if got := d.published(); len(got) > 0 {
-		t.Errorf("published: %v", got)
-	}
-}
-
 func TestUnpublished(t *testing.T) {
 	d := newDesk(t)
 	d.fail = errors.New("the bus is down")
@@ -225,27 +175,5 @@ func TestUnpublished(t *testing.T) {
 	}
 	if got, err := d.store.PostBySlug(t.Context(), "one"); err != nil || got.ID != p.ID || p.ID == 0 {
 		t.Errorf("the post is %d, %v; the write said %d", got.ID, err, p.ID)
-	}
-}
-
-// With concurrent writers, no write is lost, and each one is published.
-func TestConcurrentWriters(t *testing.T) {
-	d := newDesk(t)
-	const writers, each = 4, 5
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for i := range each {
-				slug := string(rune('a'+w)) + string(rune('a'+i))
-				if _, err := d.SavePost(t.Context(), 0, input(func(in *service.PostInput) { in.Slug = slug })); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	all, err := d.store.AllPosts(t.Context(), "", content.Window{Number: 1, Size: 1})
-	if err != nil || all.Total != writers*each || len(d.published()) != writers*each {
-		t.Errorf("%d posts, %v, want %d", all.Total, err, writers*each)
 	}
 }

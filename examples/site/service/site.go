@@ -24,27 +24,19 @@ func (s *Service) UpdateSettings(ctx context.Context, in content.Settings) error
 func checkSettings(in content.Settings) error {
 	var c check
 	c.that(call.IsBase(in.BaseURL), "base_url", "must be only a scheme, http or https, and a host")
+	c.line("title", in.Title)
+	c.text("description", in.Description)
 	c.line("author", in.Author)
 	c.that(in.PostsPerPage >= 1 && in.PostsPerPage <= maxPerPage, "posts_per_page", "must be from 1 to %d", maxPerPage)
 	c.that(in.FeedItems >= 1 && in.FeedItems <= maxPerPage, "feed_items", "must be from 1 to %d", maxPerPage)
-	for _, lang := range content.Langs {
-		text, ok := in.Texts[lang]
-		c.that(ok, "texts", "must have %q", lang)
-		c.line(fmt.Sprintf("texts.%s.title", lang), text.Title)
-		c.text(fmt.Sprintf("texts.%s.description", lang), text.Description)
-	}
-	for lang := range in.Texts {
-		c.that(slices.Contains(content.Langs, lang), "texts", "must have only %v", content.Langs)
-	}
 	return c.err()
 }
 
-// UpdateNavigation replaces the navigation of all languages.
+// UpdateNavigation replaces the navigation.
 func (s *Service) UpdateNavigation(ctx context.Context, items []content.NavItem) error {
 	var c check
 	c.that(len(items) <= maxNav, "items", "must be at most %d", maxNav)
 	for i, n := range items {
-		c.lang(fmt.Sprintf("items[%d].lang", i), n.Lang)
 		c.line(fmt.Sprintf("items[%d].label", i), n.Label)
 		c.link(fmt.Sprintf("items[%d].url", i), n.URL)
 	}
@@ -117,10 +109,9 @@ func checkKey(in *KeyInput) error {
 
 // PageInput holds the fields that the author of a page sets.
 type PageInput struct {
-	Slug  string       `json:"slug"`
-	Title string       `json:"title"`
-	Body  string       `json:"body"` // Markdown
-	Lang  content.Lang `json:"lang"`
+	Slug  string `json:"slug"`
+	Title string `json:"title"`
+	Body  string `json:"body"` // Markdown
 }
 
 // SavePage replaces the page with the id, or adds one if id is 0.
@@ -132,7 +123,7 @@ func (s *Service) SavePage(ctx context.Context, id int64, in PageInput) (p conte
 				return nil, err
 			}
 		}
-		p = content.Page{ID: id, Slug: in.Slug, Title: in.Title, Body: in.Body, Lang: in.Lang, UpdatedAt: s.now()}
+		p = content.Page{ID: id, Slug: in.Slug, Title: in.Title, Body: in.Body, UpdatedAt: s.now()}
 		if err = checkPage(ctx, tx, p); err == nil {
 			p.ID, err = tx.SavePage(ctx, p)
 		}
@@ -157,6 +148,5 @@ func checkPage(ctx context.Context, tx *store.Tx, p content.Page) error {
 	c.slug("slug", p.Slug)
 	c.line("title", p.Title)
 	c.body(p.Body)
-	c.lang("lang", p.Lang)
 	return c.free(ctx, tx, store.Pages, p.Slug, p.ID)
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -80,10 +79,6 @@ func (c *check) runes(field, s string, most int, need bool, allowed string) {
 		return !xmltext.Allowed(r) || unicode.IsControl(r) && !strings.ContainsRune(allowed, r)
 	}
 	c.that(utf8.ValidString(s) && !strings.ContainsFunc(s, bad), field, "must be UTF-8 without control characters and others that XML forbids")
-}
-
-func (c *check) lang(field string, l content.Lang) {
-	c.that(slices.Contains(content.Langs, l), field, "must be one of %v", content.Langs)
 }
 
 // link checks a URL that readers will open. "//host" and "/\host" look like paths, but are not.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
@@ -16,7 +15,7 @@ type conn struct{ sqlite.Conn }
 
 func (s *Store) on(q sqlite.Queryer) conn { return conn{sqlite.Conn{Queryer: counted{q, &s.count}}} }
 
-// counted counts statements, and makes their arguments valid for PostgreSQL.
+// counted counts statements.
 type counted struct {
 	sqlite.Queryer
 	n *atomic.Int64
@@ -25,23 +24,13 @@ type counted struct {
 // ExecContext implements [sqlite.Queryer].
 func (c counted) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	c.n.Add(1)
-	return c.Queryer.ExecContext(ctx, query, texts(args)...)
+	return c.Queryer.ExecContext(ctx, query, args...)
 }
 
 // QueryContext implements [sqlite.Queryer].
 func (c counted) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	c.n.Add(1)
-	return c.Queryer.QueryContext(ctx, query, texts(args)...)
-}
-
-// texts replaces zero bytes and invalid UTF-8, which PostgreSQL refuses.
-func texts(args []any) []any {
-	for i, arg := range args {
-		if s, ok := arg.(string); ok {
-			args[i] = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
-		}
-	}
-	return args
+	return c.Queryer.QueryContext(ctx, query, args...)
 }
 
 func one[T any](ctx context.Context, c conn, query string, args ...any) (T, error) {

@@ -11,7 +11,7 @@ import (
 
 // One query returns a post with its tags, because both must be from the same moment.
 const (
-	summaryColumns = `p.id, p.slug, p.title, p.summary AS excerpt, p.lang, p.status, p.published_at, p.updated_at, p.tags`
+	summaryColumns = `p.id, p.slug, p.title, p.summary AS excerpt, p.status, p.published_at, p.updated_at, p.tags`
 	postColumns    = summaryColumns + `, p.body`
 
 	public = `p.status = 'published'`
@@ -46,7 +46,7 @@ func (c conn) PostsWithTag(ctx context.Context, slug string) ([]content.Summary,
 
 // ListPosts returns a window of the public posts, newest first.
 func (s *Store) ListPosts(ctx context.Context, f content.Filter, w content.Window) (l content.List, err error) {
-	content.Depend(ctx, content.PostsEntity(f.Lang))
+	content.Depend(ctx, content.PostsEntity)
 	from, to := int64(0), int64(math.MaxInt64)
 	if f.Month != "" {
 		first, err := content.ParseMonth(f.Month)
@@ -55,9 +55,9 @@ func (s *Store) ListPosts(ctx context.Context, f content.Filter, w content.Windo
 		}
 		from, to = first.UnixMilli(), first.AddDate(0, 1, 0).UnixMilli()
 	}
-	return s.window(ctx, w, public+` AND p.lang = $1 AND p.published_at >= $2 AND p.published_at < $3
-		AND ($4 = '' OR p.id IN (SELECT x.post_id FROM post_tags x JOIN tags t ON t.id = x.tag_id WHERE t.slug = $4))`,
-		newest, f.Lang, from, to, f.Tag)
+	return s.window(ctx, w, public+` AND p.published_at >= $1 AND p.published_at < $2
+		AND ($3 = '' OR p.id IN (SELECT x.post_id FROM post_tags x JOIN tags t ON t.id = x.tag_id WHERE t.slug = $3))`,
+		newest, from, to, f.Tag)
 }
 
 // AllPosts returns a window of the posts with a status, public or not. An empty status means all.
@@ -67,7 +67,7 @@ func (s *Store) AllPosts(ctx context.Context, status content.Status, w content.W
 
 // window returns a part of the posts that match a condition, and their total at the same moment.
 func (s *Store) window(ctx context.Context, w content.Window, where, order string, args ...any) (l content.List, err error) {
-	err = s.in(ctx, s.readers, s.snapshot, func(c conn) error {
+	err = s.in(ctx, s.readers, func(c conn) error {
 		matching := ` FROM shown p WHERE ` + where
 		if l.Total, err = one[int](ctx, c, `SELECT count(*)`+matching, args...); err != nil {
 			return err
@@ -79,10 +79,10 @@ func (s *Store) window(ctx context.Context, w content.Window, where, order strin
 	return l, err
 }
 
-func (c conn) FeedItems(ctx context.Context, lang content.Lang, n int) ([]content.Post, error) {
-	content.Depend(ctx, content.FeedEntity(lang))
+func (c conn) FeedItems(ctx context.Context, n int) ([]content.Post, error) {
+	content.Depend(ctx, content.FeedEntity)
 	return sqlite.List[content.Post](ctx, c.Conn,
-		`SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.lang = $1`+newest+` LIMIT $2`, lang, n)
+		`SELECT `+postColumns+` FROM shown p WHERE `+public+newest+` LIMIT $1`, n)
 }
 
 // DuePosts returns the ids of the scheduled posts that are due at now, in milliseconds.
@@ -93,12 +93,12 @@ func (c conn) DuePosts(ctx context.Context, now int64) ([]int64, error) {
 
 // SavePost adds a post, or replaces the one with p's id. Its tags must exist.
 func (tx *Tx) SavePost(ctx context.Context, p content.Post) (id int64, err error) {
-	query := `INSERT INTO posts (slug, title, summary, body, lang, status, published_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`
-	args := []any{p.Slug, p.Title, p.Excerpt, p.Body, p.Lang, p.Status, p.PublishedAt, p.UpdatedAt}
+	query := `INSERT INTO posts (slug, title, summary, body, status, published_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`
+	args := []any{p.Slug, p.Title, p.Excerpt, p.Body, p.Status, p.PublishedAt, p.UpdatedAt}
 	if p.ID != 0 {
-		query, args = `UPDATE posts SET slug = $1, title = $2, summary = $3, body = $4, lang = $5, status = $6,
-			published_at = $7, updated_at = $8 WHERE id = $9 RETURNING id`, append(args, p.ID)
+		query, args = `UPDATE posts SET slug = $1, title = $2, summary = $3, body = $4, status = $5,
+			published_at = $6, updated_at = $7 WHERE id = $8 RETURNING id`, append(args, p.ID)
 	}
 	if id, err = one[int64](ctx, tx.conn, query, args...); err != nil {
 		return 0, err
@@ -114,7 +114,7 @@ func (tx *Tx) SavePost(ctx context.Context, p content.Post) (id int64, err error
 	return id, nil
 }
 
-const pageColumns = `id, slug, title, body, lang, updated_at`
+const pageColumns = `id, slug, title, body, updated_at`
 
 func (c conn) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
 	content.Depend(ctx, content.PageSlugEntity(slug))
@@ -137,19 +137,16 @@ func (c conn) Pages(ctx context.Context) ([]content.Page, error) {
 
 // SavePage adds a page, or replaces the one with p's id.
 func (tx *Tx) SavePage(ctx context.Context, p content.Page) (int64, error) {
-	query := `INSERT INTO pages (slug, title, body, lang, updated_at) VALUES ($1, $2, $3, $4, $5) RETURNING id`
-	args := []any{p.Slug, p.Title, p.Body, p.Lang, p.UpdatedAt}
+	query := `INSERT INTO pages (slug, title, body, updated_at) VALUES ($1, $2, $3, $4) RETURNING id`
+	args := []any{p.Slug, p.Title, p.Body, p.UpdatedAt}
 	if p.ID != 0 {
-		query, args = `UPDATE pages SET slug = $1, title = $2, body = $3, lang = $4, updated_at = $5 WHERE id = $6 RETURNING id`, append(args, p.ID)
+		query, args = `UPDATE pages SET slug = $1, title = $2, body = $3, updated_at = $4 WHERE id = $5 RETURNING id`, append(args, p.ID)
 	}
 	return one[int64](ctx, tx.conn, query, args...)
 }
 
 func (c conn) Sitemap(ctx context.Context) ([]content.SitemapEntry, error) {
 	content.Depend(ctx, content.SitemapEntity)
-	return sqlite.List[content.SitemapEntry](ctx, c.Conn, `SELECT CASE lang WHEN 'en' THEN '' ELSE '/' || lang END || kind || slug AS path, updated_at FROM (
-			SELECT lang, '/posts/' AS kind, slug, updated_at FROM posts p WHERE `+public+`
-			UNION ALL
-			SELECT lang, '/pages/', slug, updated_at FROM pages) AS paths
-		ORDER BY path`)
+	return sqlite.List[content.SitemapEntry](ctx, c.Conn, `SELECT '/posts/' || slug AS path, updated_at FROM posts p WHERE `+public+`
+		UNION ALL SELECT '/pages/' || slug, updated_at FROM pages ORDER BY path`)
 }

@@ -29,17 +29,17 @@ func (tx *Tx) SetSettings(ctx context.Context, s content.Settings) error {
 
 func (c conn) Navigation(ctx context.Context) ([]content.NavItem, error) {
 	content.Depend(ctx, content.NavigationEntity)
-	return sqlite.List[content.NavItem](ctx, c.Conn, `SELECT lang, label, url FROM nav_items ORDER BY position`)
+	return sqlite.List[content.NavItem](ctx, c.Conn, `SELECT label, url FROM nav_items ORDER BY position`)
 }
 
-// SetNavigation replaces the navigation of all languages.
+// SetNavigation replaces the navigation.
 func (tx *Tx) SetNavigation(ctx context.Context, items []content.NavItem) error {
 	if _, err := tx.Run(ctx, `DELETE FROM nav_items`); err != nil {
 		return err
 	}
 	for i, n := range items {
-		if err := tx.exec(ctx, `INSERT INTO nav_items (position, lang, label, url) VALUES ($1, $2, $3, $4)`,
-			i, n.Lang, n.Label, n.URL); err != nil {
+		if err := tx.exec(ctx, `INSERT INTO nav_items (position, label, url) VALUES ($1, $2, $3)`,
+			i, n.Label, n.URL); err != nil {
 			return err
 		}
 	}
@@ -74,16 +74,16 @@ func (c conn) Tags(ctx context.Context) ([]content.Tag, error) {
 	return sqlite.List[content.Tag](ctx, c.Conn, `SELECT slug, name FROM tags ORDER BY slug`)
 }
 
-func (c conn) TagCounts(ctx context.Context, lang content.Lang) ([]content.TagCount, error) {
-	content.Depend(ctx, content.TagsEntity(lang))
+func (c conn) TagCounts(ctx context.Context) ([]content.TagCount, error) {
+	content.Depend(ctx, content.TagsEntity)
 	return sqlite.List[content.TagCount](ctx, c.Conn, `SELECT t.slug, t.name, count(*) AS posts
 		FROM posts p JOIN post_tags x ON x.post_id = p.id JOIN tags t ON t.id = x.tag_id
-		WHERE `+public+` AND p.lang = $1 GROUP BY t.id ORDER BY t.slug`, lang)
+		WHERE `+public+` GROUP BY t.id ORDER BY t.slug`)
 }
 
-func (c conn) MonthCounts(ctx context.Context, lang content.Lang) ([]content.MonthCount, error) {
-	content.Depend(ctx, content.MonthsEntity(lang))
-	return sqlite.List[content.MonthCount](ctx, c.Conn, `SELECT p.month, count(*) AS posts FROM shown p WHERE `+public+` AND p.lang = $1 GROUP BY p.month ORDER BY p.month DESC`, lang)
+func (c conn) MonthCounts(ctx context.Context) ([]content.MonthCount, error) {
+	content.Depend(ctx, content.MonthsEntity)
+	return sqlite.List[content.MonthCount](ctx, c.Conn, `SELECT p.month, count(*) AS posts FROM shown p WHERE `+public+` GROUP BY p.month ORDER BY p.month DESC`)
 }
 
 // SaveTag adds a tag if id is 0, or replaces the one with the id.

@@ -1,4 +1,4 @@
-// Package store stores the site in SQLite or PostgreSQL. Each query has one text for both.
+// Package store stores the site in a SQLite file.
 package store
 
 import (
@@ -9,15 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	urls "net/url"
-	"regexp"
-	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
-
-	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
-	"github.com/pressly/goose/v3"
 
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -26,26 +19,17 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
-//go:embed migrations
+//go:embed migrations/*.sql
 var files embed.FS
-
-func migrations(kind string) fs.FS {
-	dir, err := fs.Sub(files, "migrations/"+kind)
-	if err != nil {
-		panic(err) // kind is a constant
-	}
-	return dir
-}
 
 // Store is the site's database.
 type Store struct {
 	conn
-	readers  *sql.DB
-	writer   *sql.DB
-	snapshot *sql.TxOptions // for reads that must see one moment
-	logs     sqllog.Config
-	log      *sqllog.Log // for the invalidations of writes
-	count    atomic.Int64
+	readers *sql.DB
+	writer  *sql.DB
+	logs    sqllog.Config
+	log     *sqllog.Log // for the invalidations of writes
+	count   atomic.Int64
 }
 
 // Reader returns the reads of the public side.
@@ -57,22 +41,17 @@ func (s *Store) Reader() content.Reader {
 	}
 }
 
-// noFile matches a scheme, the beginning of a connection string, and a password.
-var noFile = regexp.MustCompile(`^[\w.+-]{2,}:|^\w+=|:.*@`)
-
-// Open opens a database and migrates it. db is a postgres:// URL or the path of a SQLite file.
-func Open(ctx context.Context, db string) (s *Store, err error) {
-	switch {
-	case strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://"):
-		s, err = openPostgres(ctx, db)
-	case noFile.MatchString(db):
-		err = errors.New("the database looks like a URL or a connection string: want postgres://USER:PASSWORD@HOST/NAME, or the path of a file")
-	default:
-		s, err = openSQLite(ctx, db)
+// Open opens a SQLite file, creates it if it does not exist, and migrates it.
+func Open(ctx context.Context, path string) (*Store, error) {
+	dir, err := fs.Sub(files, "migrations")
+	if err != nil {
+		return nil, err
 	}
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Migrations: dir})
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
+	s := &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers}}
 	s.conn = s.on(s.readers)
 	s.log = s.Log(0)
 	err = s.log.Install(ctx)
@@ -94,39 +73,6 @@ var tables = []triggers.Table{
 	{Name: string(Pages), Unique: [][]string{{"id"}, {"slug"}}, Rows: []triggers.Row{
 		{Tag: content.PageEntities, Column: "id"}, {Tag: string(content.PageSlugEntity("")), Column: "slug"}, {Tag: string(content.SitemapEntity)},
 	}},
-}
-
-func openSQLite(ctx context.Context, path string) (*Store, error) {
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Migrations: migrations("sqlite")})
-	if err != nil {
-		return nil, err
-	}
-	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers}}, nil
-}
-
-// openPostgres opens a database by its URL. Errors must not show its password.
-func openPostgres(ctx context.Context, url string) (*Store, error) {
-	u, err := urls.Parse(url)
-	if err != nil || strings.Contains(u.Path+u.RawQuery, "@") {
-		return nil, errors.New("the database is no valid URL: want postgres://USER:PASSWORD@HOST/NAME, special characters percent-encoded")
-	}
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		return nil, err
-	}
-	if err = db.PingContext(ctx); err == nil {
-		err = sqlite.Migrate(ctx, db, goose.DialectPostgres, migrations("postgres"))
-	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	n := max(4, runtime.GOMAXPROCS(0))
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n) // otherwise connections are opened and closed all the time
-	return &Store{
-		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres},
-		snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-	}, nil
 }
 
 // Close closes the database.
@@ -159,8 +105,7 @@ func (tx *Tx) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error 
 
 // Write runs fn in a transaction, and commits it if fn returns nil.
 func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	return s.in(ctx, s.writer, nil, func(c conn) error {
-		// This comes first: in PostgreSQL it serialises the writes.
+	return s.in(ctx, s.writer, func(c conn) error {
 		epoch, err := one[int64](ctx, c, `UPDATE revision SET n = n + 1 RETURNING n`)
 		if err != nil {
 			return err
@@ -169,6 +114,6 @@ func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	})
 }
 
-func (s *Store) in(ctx context.Context, db *sql.DB, o *sql.TxOptions, fn func(c conn) error) error {
-	return sqlite.In(ctx, db, o, func(c sqlite.Conn) error { return fn(s.on(c.Queryer)) })
+func (s *Store) in(ctx context.Context, db *sql.DB, fn func(c conn) error) error {
+	return sqlite.In(ctx, db, nil, func(c sqlite.Conn) error { return fn(s.on(c.Queryer)) })
 }

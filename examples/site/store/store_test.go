@@ -3,21 +3,15 @@ package store_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
-	"github.com/twofold-go/twofold/internal/dbtest"
 )
 
 var day = time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
@@ -32,62 +26,15 @@ func write(t *testing.T, s *store.Store, fn func(ctx context.Context, tx *store.
 
 func post(slug string, status content.Status, at time.Time, tags ...content.Tag) content.Post {
 	return content.Post{Body: "Body of " + slug, Summary: content.Summary{
-		Slug: slug, Title: slug, Lang: content.English, Status: status, PublishedAt: at, UpdatedAt: day, Tags: tags,
+		Slug: slug, Title: slug, Status: status, PublishedAt: at, UpdatedAt: day, Tags: tags,
 	}}
 }
 
-// database creates an empty database and returns the argument of Open.
-type database func(t *testing.T) string
+// path returns the path of a new file, with characters that have a meaning in a URL.
+func path(t *testing.T) string { return filepath.Join(t.TempDir(), "a b?c#d%20.db") }
 
-// behaviours are the tests for both kinds of databases.
-var behaviours = map[string]func(t *testing.T, fresh database){
-	"OpenKeepsWhatIsThere":             testOpenKeepsWhatIsThere,
-	"RoundTrip":                        testRoundTrip,
-	"PublicReadsSeePublishedPostsOnly": testPublicReadsSeePublishedPostsOnly,
-	"ListsAndCountsAgree":              testListsAndCountsAgree,
-	"FailedWriteLeavesNothing":         testFailedWriteLeavesNothing,
-	"WhatIsNotThere":                   testWhatIsNotThere,
-	"ReadersBesideAWriter":             testReadersBesideAWriter,
-	"QueriesAreCounted":                testQueriesAreCounted,
-	"TextsThatNobodyHas":               testTextsThatNobodyHas,
-	"WritesAreInOrder":                 testWritesAreInOrder,
-}
-
-func TestSQLite(t *testing.T) {
-	for name, test := range behaviours {
-		t.Run(name, func(t *testing.T) {
-			test(t, func(t *testing.T) string {
-				t.Helper()
-				return filepath.Join(t.TempDir(), "a b?c#d%20.db") // characters with a meaning in a URL
-			})
-		})
-	}
-	if _, err := store.Open(t.Context(), t.TempDir()); err == nil {
-		t.Error("a folder was opened as a database")
-	}
-}
-
-func TestPostgres(t *testing.T) {
-	server := dbtest.Postgres(t)
-	for name, test := range behaviours {
-		t.Run(name, func(t *testing.T) {
-			test(t, func(t *testing.T) string {
-				t.Helper()
-				name, _ := server.Database(t)
-				return server.DSN(name)
-			})
-		})
-	}
-	const password = "tell-nobody"
-	for _, url := range []string{"postgres://u:" + password + "@127.0.0.1:1/none", "postgres://u:" + password + "@:x/"} {
-		if _, err := store.Open(t.Context(), url); err == nil || strings.Contains(err.Error(), password) {
-			t.Errorf("Open = %v, want an error without the password", err)
-		}
-	}
-}
-
-func testOpenKeepsWhatIsThere(t *testing.T, fresh database) {
-	db := fresh(t)
+func TestOpenKeepsWhatIsThere(t *testing.T) {
+	db := path(t)
 	for i := range 2 {
 		s, err := store.Open(t.Context(), db)
 		if err != nil {
@@ -106,36 +53,8 @@ func testOpenKeepsWhatIsThere(t *testing.T, fresh database) {
 	}
 }
 
-func testRoundTrip(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	tag := content.Tag{Slug: "x", Name: "X & Y"}
-	want := post("one", content.Published, day.Add(123*time.Millisecond), tag)
-	key := content.APIKey{Prefix: "p", Label: "L", Hash: content.HashSecret("s"), Scopes: []content.Scope{}, CreatedAt: day}
-	write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
-		if err := tx.SaveTag(ctx, 0, tag); err != nil {
-			return err
-		}
-		if want.ID, err = tx.SavePost(ctx, want); err != nil {
-			return err
-		}
-		return tx.SaveAPIKey(ctx, key)
-	})
-	got, err := s.PostBySlug(t.Context(), "one")
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("post: %v %s", err, diff)
-	}
-	gotKey, err := s.APIKeyByPrefix(t.Context(), "p")
-	if diff := cmp.Diff(key, gotKey); err != nil || diff != "" {
-		t.Errorf("key: %v %s", err, diff)
-	}
-	entries, err := s.Sitemap(t.Context())
-	if diff := cmp.Diff([]content.SitemapEntry{{Path: "/posts/one", UpdatedAt: day}}, entries); err != nil || diff != "" {
-		t.Errorf("sitemap: %v %s", err, diff)
-	}
-}
-
-func testPublicReadsSeePublishedPostsOnly(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
+func TestPublicReadsSeePublishedPostsOnly(t *testing.T) {
+	s := sitetest.Open(t, path(t))
 	tag := content.Tag{Slug: "x", Name: "X"}
 	var ids []int64
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
@@ -159,14 +78,14 @@ func testPublicReadsSeePublishedPostsOnly(t *testing.T, fresh database) {
 			t.Errorf("AnyPost(%s) = %q, %v", slug, p.Slug, err)
 		}
 	}
-	for _, f := range []content.Filter{{Lang: content.English}, {Lang: content.English, Tag: "x"}} {
+	for _, f := range []content.Filter{{}, {Tag: "x"}} {
 		if l, err := s.ListPosts(t.Context(), f, content.Window{Number: 1, Size: 10}); err != nil || l.Total != 0 || len(l.Posts) != 0 {
 			t.Errorf("ListPosts(%v) = %v, %v", f, l, err)
 		}
 	}
-	tags, err := s.TagCounts(t.Context(), content.English)
-	months, err2 := s.MonthCounts(t.Context(), content.English)
-	feed, err3 := s.FeedItems(t.Context(), content.English, 10)
+	tags, err := s.TagCounts(t.Context())
+	months, err2 := s.MonthCounts(t.Context())
+	feed, err3 := s.FeedItems(t.Context(), 10)
 	entries, err4 := s.Sitemap(t.Context())
 	if err := errors.Join(err, err2, err3, err4); err != nil || len(tags)+len(months)+len(feed)+len(entries) != 0 {
 		t.Errorf("tags %v, months %v, feed %v, sitemap %v, %v", tags, months, feed, entries, err)
@@ -176,62 +95,8 @@ func testPublicReadsSeePublishedPostsOnly(t *testing.T, fresh database) {
 	}
 }
 
-// The counts equal the lengths of the lists, and the windows of a list cover it.
-func testListsAndCountsAgree(t *testing.T, fresh database) {
-	s := sitetest.Fill(t, fresh(t))
-	for _, lang := range content.Langs {
-		wantList(t, s, content.Filter{Lang: lang}, -1)
-		tags, err := s.TagCounts(t.Context(), lang)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range tags {
-			wantList(t, s, content.Filter{Lang: lang, Tag: c.Slug}, c.Posts)
-		}
-		months, err := s.MonthCounts(t.Context(), lang)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range months {
-			wantList(t, s, content.Filter{Lang: lang, Month: c.Month}, c.Posts)
-		}
-	}
-}
-
-// wantList checks a list of want posts, or of any number if want is negative.
-func wantList(t *testing.T, s *store.Store, f content.Filter, want int) {
-	t.Helper()
-	var all []content.Summary
-	for n := 1; ; n++ {
-		l, err := s.ListPosts(t.Context(), f, content.Window{Number: n, Size: 30})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want < 0 {
-			want = l.Total
-		}
-		if l.Total != want {
-			t.Errorf("%v: window %d has a total of %d, want %d", f, n, l.Total, want)
-		}
-		if len(l.Posts) == 0 {
-			break
-		}
-		all = append(all, l.Posts...)
-	}
-	newest := func(a, b content.Summary) int { return b.PublishedAt.Compare(a.PublishedAt) }
-	if len(all) != want || want == 0 || !slices.IsSortedFunc(all, newest) {
-		t.Errorf("%v: windows have %d posts, want %d, newest first", f, len(all), want)
-	}
-	for _, p := range all {
-		in := f.Month == "" || content.Month(p.PublishedAt) == f.Month
-		if p.Lang != f.Lang || !in || f.Tag != "" && !slices.ContainsFunc(p.Tags, func(t content.Tag) bool { return t.Slug == f.Tag }) {
-			t.Errorf("%v: %s is of %s, %v, %v", f, p.Slug, p.Lang, p.PublishedAt, p.Tags)
-		}
-	}
-}
-
-func testFailedWriteLeavesNothing(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	s := sitetest.Open(t, path(t))
 	failure := errors.New("no")
 	if err := s.Write(t.Context(), func(tx *store.Tx) error {
 		return errors.Join(tx.SaveTag(t.Context(), 0, content.Tag{Slug: "x", Name: "X"}), failure)
@@ -240,145 +105,5 @@ func testFailedWriteLeavesNothing(t *testing.T, fresh database) {
 	}
 	if tags, err := s.Tags(t.Context()); err != nil || len(tags) > 0 {
 		t.Errorf("tags are %v, %v; want none", tags, err)
-	}
-}
-
-func testWhatIsNotThere(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	for name, call := range map[string]func(ctx context.Context, tx *store.Tx) error{
-		"SavePost": func(ctx context.Context, tx *store.Tx) error {
-			p := post("x", content.Draft, time.Time{})
-			p.ID = 7
-			_, err := tx.SavePost(ctx, p)
-			return err
-		},
-		"SavePage": func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.SavePage(ctx, content.Page{ID: 7, Lang: "en"})
-			return err
-		},
-		"SaveTag": func(ctx context.Context, tx *store.Tx) error { return tx.SaveTag(ctx, 7, content.Tag{}) },
-		"Delete":  func(ctx context.Context, tx *store.Tx) error { return tx.Delete(ctx, store.Posts, 7) },
-		"ID": func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.ID(ctx, store.Pages, "nothing")
-			return err
-		},
-		"Settings": func(ctx context.Context, tx *store.Tx) error { _, err := tx.Settings(ctx); return err },
-	} {
-		if err := s.Write(t.Context(), func(tx *store.Tx) error { return call(t.Context(), tx) }); !errors.Is(err, content.ErrNotFound) {
-			t.Errorf("%s = %v, want %v", name, err, content.ErrNotFound)
-		}
-	}
-}
-
-// Readers continue during a write, and see all of it or nothing.
-func testReadersBesideAWriter(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	const tags, readers = 20, 4
-	var wg sync.WaitGroup
-	for range readers {
-		wg.Go(func() {
-			for n := 0; n < tags; {
-				all, err := s.Tags(t.Context())
-				if err != nil || len(all)%2 != 0 || len(all) < n {
-					t.Errorf("%d tags after %d, %v", len(all), n, err)
-					return
-				}
-				n = len(all)
-			}
-		})
-	}
-	for i := range tags / 2 {
-		write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			name := string(rune('a' + i))
-			return errors.Join(tx.SaveTag(ctx, 0, content.Tag{Slug: name, Name: name}), tx.SaveTag(ctx, 0, content.Tag{Slug: name + name, Name: name}))
-		})
-	}
-	wg.Wait()
-}
-
-func testQueriesAreCounted(t *testing.T, fresh database) {
-	s := sitetest.Fill(t, fresh(t))
-	for _, tt := range []struct {
-		name string
-		want int64
-		read func() error
-	}{
-		{"Ping", 0, func() error { return s.Ping(t.Context()) }},
-		{"Settings", 1, func() error { _, err := s.Settings(t.Context()); return err }},
-		{"Navigation", 1, func() error { _, err := s.Navigation(t.Context()); return err }},
-		{"ListPosts", 2, func() error {
-			_, err := s.ListPosts(t.Context(), content.Filter{Lang: content.English}, content.Window{Number: 1, Size: 10})
-			return err
-		}},
-	} {
-		before := s.Queries()
-		if err := tt.read(); err != nil {
-			t.Error(err)
-		}
-		if got := s.Queries() - before; got != tt.want {
-			t.Errorf("%s: %d queries, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
-// A text that PostgreSQL refuses is not found, without an error.
-func testTextsThatNobodyHas(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	for _, text := range []string{"a\x00b", "\xff"} {
-		if _, err := s.PostBySlug(t.Context(), text); !errors.Is(err, content.ErrNotFound) {
-			t.Errorf("PostBySlug(%q) = %v", text, err)
-		}
-		if l, err := s.ListPosts(t.Context(), content.Filter{Lang: content.English, Tag: text}, content.Window{Number: 1, Size: 9}); err != nil || l.Total > 0 {
-			t.Errorf("ListPosts with tag %q = %v, %v", text, l, err)
-		}
-	}
-}
-
-// A write sees all earlier writes, and no uncommitted one.
-func testWritesAreInOrder(t *testing.T, fresh database) {
-	s := sitetest.Open(t, fresh(t))
-	seen := make([]int, 20) // the number of tags that each write finds
-	var wg sync.WaitGroup
-	for i := range seen {
-		wg.Go(func() {
-			err := s.Write(t.Context(), func(tx *store.Tx) error {
-				all, err := tx.Tags(t.Context())
-				seen[i] = len(all)
-				slug := strconv.Itoa(i)
-				return errors.Join(err, tx.SaveTag(t.Context(), 0, content.Tag{Slug: slug, Name: slug}))
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	slices.Sort(seen)
-	for i, n := range seen {
-		if i != n {
-			t.Fatalf("the writes have seen %v tags", seen)
-		}
-	}
-}
-
-// What looks like a URL or a connection string is no file. No error shows a password.
-func TestMistypedDatabases(t *testing.T) {
-	const password = "tell-nobody"
-	t.Chdir(t.TempDir())
-	for _, db := range []string{
-		"postgress://u:" + password + "@127.0.0.1/blog", "mysql://u:" + password + "@h/blog", "postgres:/u:" + password + "@h/blog",
-		"Postgres://u:" + password + "@127.0.0.1:1/blog", "postgres//u:" + password + "@h/blog", "host=h user=u password=" + password, "file:" + password + ".db",
-		"postgres://u:1/" + password + "@127.0.0.1:1/blog", "postgres://u:" + password + "/x@h/blog", "postgres://u:" + password + "?x@h/blog", "postgres://u:%zz" + password + "@h/blog",
-		"//u:" + password + "@h/blog", "u:" + password + "@h/blog",
-	} {
-		s, err := store.Open(t.Context(), db)
-		if err == nil {
-			t.Errorf("%s was opened: %v", db, s.Close())
-		} else if strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "postgres://") {
-			t.Errorf("%s: %v; want an error with the remedy and without the password", db, err)
-		}
-	}
-	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
-		t.Errorf("the folder has %v, %v", files, err)
 	}
 }

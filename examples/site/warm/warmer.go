@@ -158,23 +158,20 @@ func front(ctx context.Context, r content.Reader) (paths []string, err error) {
 			paths = append(paths, n.URL)
 		}
 	}
-	for _, lang := range content.Langs {
-		_, e := r.TagCounts(ctx, lang)
-		_, e2 := r.MonthCounts(ctx, lang)
-		err = errors.Join(err, e, e2)
-		paths = append(paths, lang.Path("/"), lang.Path("/rss.xml"))
-		for n := 1; n <= firstPages; n++ {
-			l, e := r.ListPosts(ctx, content.Filter{Lang: lang}, content.Window{Number: n, Size: set.PostsPerPage})
-			err = errors.Join(err, e)
-			if n > 1 && len(l.Posts) > 0 {
-				paths = append(paths, lang.Path("/?page="+strconv.Itoa(n)))
-			}
-			for _, p := range l.Posts {
-				paths = append(paths, p.Path())
-			}
+	_, e := r.TagCounts(ctx)
+	_, e2 := r.MonthCounts(ctx)
+	err = errors.Join(err, e, e2)
+	for n := 1; n <= firstPages; n++ {
+		l, e := r.ListPosts(ctx, content.Filter{}, content.Window{Number: n, Size: set.PostsPerPage})
+		err = errors.Join(err, e)
+		if n > 1 && len(l.Posts) > 0 {
+			paths = append(paths, "/?page="+strconv.Itoa(n))
+		}
+		for _, p := range l.Posts {
+			paths = append(paths, p.Path())
 		}
 	}
-	paths = append(paths, "/sitemap.xml", "/robots.txt")
+	paths = append(paths, "/", "/rss.xml", "/sitemap.xml", "/robots.txt")
 	slices.Sort(paths)
 	return slices.Compact(paths), err
 }

@@ -1,11 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -140,20 +138,15 @@ func (s *site) apiPosts(r *http.Request, _ call.None) (any, error) {
 	return out, err
 }
 
-func counted[T any](name string, of func(context.Context, content.Lang) ([]T, error)) func(*http.Request, call.None) (any, error) {
+func counted[T any](name string, of func(context.Context) ([]T, error)) func(*http.Request, call.None) (any, error) {
 	return func(r *http.Request, _ call.None) (any, error) {
-		q := call.AnyQueryOf(r)
-		lang := queryLang(q)
-		if q.Err() != nil {
-			return nil, q.Err()
-		}
-		all, err := of(r.Context(), lang)
+		all, err := of(r.Context())
 		return call.List(name, all, err)
 	}
 }
 
 func listQuery(q *call.Query) (f content.Filter, number int, err error) {
-	f = content.Filter{Lang: queryLang(q), Tag: q.Text("tag"), Month: q.Text("month")}
+	f = content.Filter{Tag: q.Text("tag"), Month: q.Text("month")}
 	if f.Month != "" {
 		if _, err := content.ParseMonth(f.Month); err != nil {
 			q.Fault("month", "%v", err)
@@ -161,12 +154,4 @@ func listQuery(q *call.Query) (f content.Filter, number int, err error) {
 	}
 	number = q.Page()
 	return f, number, q.Err()
-}
-
-func queryLang(q *call.Query) content.Lang {
-	lang := cmp.Or(content.Lang(q.Text("lang")), content.English)
-	if !slices.Contains(content.Langs, lang) {
-		q.Fault("lang", "want one of %v", content.Langs)
-	}
-	return lang
 }

@@ -1,14 +1,12 @@
 package web_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
-	"github.com/twofold-go/twofold/examples/site/sitetest"
 )
 
 func TestAPIGolden(t *testing.T) {
@@ -18,29 +16,14 @@ func TestAPIGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, path := range map[string]string{
-		"posts.json": "/posts", "tagged.json": "/posts?tag=r-d", "none.json": "/posts?lang=zh", "post.json": "/posts/first",
-		"page.json": "/pages/about", "tags.json": "/tags", "months.json": "/months", "notags.json": "/tags?lang=zh",
+		"posts.json": "/posts", "tagged.json": "/posts?tag=r-d", "none.json": "/posts?tag=nope", "post.json": "/posts/first",
+		"page.json": "/pages/about", "tags.json": "/tags", "months.json": "/months",
 	} {
 		w := get(t, h, "/api/v1"+path, "X-API-Key", key)
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("GET %s = %d, %v", path, w.Code, w.Header())
 		}
 		golden(t, file, w.Body.String())
-	}
-}
-
-func TestAPIErrors(t *testing.T) {
-	h := handler(sitetest.Seeded(t))
-	for path, want := range map[string]int{
-		"/posts/nope": 404, "/pages/nope": 404, "/nope": 404, "/": 404,
-		"/posts?lang=de": 400, "/posts?month=x": 400, "/posts?page=0": 400, "/tags?lang=x": 400, "/months?lang=x": 400,
-		"/posts?page=9999": 200, "/posts?tag=nope": 200,
-	} {
-		w := get(t, h, "/api/v1"+path, "X-API-Key", sitetest.APIKey)
-		var body map[string]any
-		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != want || (want != http.StatusOK) != (body["error"] != nil) {
-			t.Errorf("GET %s = %d, want %d: %s", path, w.Code, want, w.Body)
-		}
 	}
 }
 

@@ -12,22 +12,21 @@ import (
 
 	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/internal/xmltext"
-	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/render"
 )
 
-func (s *site) feed(ctx context.Context, lang content.Lang) (*feeds.Feed, error) {
+func (s *site) feed(ctx context.Context) (*feeds.Feed, error) {
 	set, err := s.read.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	posts, err := s.read.FeedItems(ctx, lang, set.FeedItems)
+	posts, err := s.read.FeedItems(ctx, set.FeedItems)
 	if err != nil {
 		return nil, err
 	}
 	f := &feeds.Feed{
-		Title: set.Texts[lang].Title, Description: set.Texts[lang].Description,
-		Link:    &feeds.Link{Href: set.BaseURL + lang.Path("/")},
+		Title: set.Title, Description: set.Description,
+		Link:    &feeds.Link{Href: set.BaseURL + "/"},
 		Updated: time.Unix(0, 0).UTC(), // replaced by the newest post's time: a feed itself has no time
 	}
 	for _, p := range posts {
@@ -47,13 +46,13 @@ func (s *site) feed(ctx context.Context, lang content.Lang) (*feeds.Feed, error)
 	return f, nil
 }
 
-func (s *site) rss(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
-	f, err := s.feed(r.Context(), lang)
+func (s *site) rss(w http.ResponseWriter, r *http.Request) error {
+	f, err := s.feed(r.Context())
 	if err != nil {
 		return err
 	}
 	x := (&feeds.Rss{Feed: f}).RssFeed()
-	x.Language, x.PubDate = string(lang), ""
+	x.Language, x.PubDate = "en", ""
 	return sendXML(w, "application/rss+xml; charset=utf-8", x.FeedXml())
 }
 
@@ -79,7 +78,7 @@ type sitemapURL struct {
 // maxSitemap is the greatest number of URLs in a sitemap.
 const maxSitemap = 50000
 
-func (s *site) sitemap(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
+func (s *site) sitemap(w http.ResponseWriter, r *http.Request) error {
 	set, err := s.read.Settings(r.Context())
 	if err != nil {
 		return err
@@ -88,11 +87,8 @@ func (s *site) sitemap(w http.ResponseWriter, r *http.Request, _ content.Lang) e
 	if err != nil {
 		return err
 	}
-	var x urlSet
-	for _, lang := range content.Langs {
-		x.URLs = append(x.URLs, sitemapURL{Loc: set.BaseURL + lang.Path("/")})
-	}
-	for _, e := range entries[:min(len(entries), maxSitemap-len(content.Langs))] {
+	x := urlSet{URLs: []sitemapURL{{Loc: set.BaseURL + "/"}}}
+	for _, e := range entries[:min(len(entries), maxSitemap-1)] {
 		x.URLs = append(x.URLs, sitemapURL{set.BaseURL + e.Path, e.UpdatedAt.Format(time.RFC3339)})
 	}
 	return sendXML(w, "application/xml; charset=utf-8", x)

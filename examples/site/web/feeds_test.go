@@ -42,7 +42,7 @@ func TestFeed(t *testing.T) {
 func TestFeedIsXML(t *testing.T) {
 	s := sitetest.Seeded(t)
 	post := content.Post{Body: "a&#xFFFE;b\uFFFEc\x08d"}
-	post.Slug, post.Title, post.Excerpt, post.Lang, post.Status = "x", "T\uFFFE", "S\uFFFF", content.English, content.Published
+	post.Slug, post.Title, post.Excerpt, post.Status = "x", "T\uFFFE", "S\uFFFF", content.Published
 	post.PublishedAt, post.UpdatedAt = sitetest.Now(), sitetest.Now()
 	if err := s.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.SavePost(t.Context(), post)

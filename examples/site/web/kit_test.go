@@ -67,21 +67,19 @@ func small(t *testing.T) (http.Handler, *service.Service) {
 	}
 	must(svc.UpdateSettings(ctx, content.Settings{
 		BaseURL: sitetest.BaseURL, Author: "Ann & Bob", PostsPerPage: 1, FeedItems: 5,
-		Texts: map[content.Lang]content.Text{
-			content.English: {Title: `A <small> "site"`, Description: "It's small & fine."}, content.Chinese: {Title: "小站", Description: "很小"},
-		},
+		Title: `A <small> "site"`, Description: "It's small & fine.",
 	}))
-	must(svc.UpdateNavigation(ctx, []content.NavItem{{Lang: "en", Label: "About <us>", URL: "/pages/about?a=1&b=2"}}))
+	must(svc.UpdateNavigation(ctx, []content.NavItem{{Label: "About <us>", URL: "/pages/about?a=1&b=2"}}))
 	must(svc.CreateTag(ctx, content.Tag{Slug: "r-d", Name: "R&D"}))
 	for _, in := range []service.PostInput{
 		{Slug: "first", Title: "First <b>", Summary: "Less < more & ]]> \"so\".", Body: "# H\n\nA *word* & `x<y`\n\n]]>", Tags: []string{"r-d"}, PublishedAt: march.AddDate(0, -1, 0)},
 		{Slug: "second", Title: "Second", Body: "Text."},
 	} {
-		in.Lang, in.Status = content.English, content.Published
+		in.Status = content.Published
 		_, err := svc.SavePost(ctx, 0, in)
 		must(err)
 	}
-	_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: "about", Title: "About", Body: "We.", Lang: content.English})
+	_, err := svc.SavePage(ctx, 0, service.PageInput{Slug: "about", Title: "About", Body: "We."})
 	must(err)
 	return handler(s), svc
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -18,11 +19,21 @@ import (
 // The site has no scripts, frames or forms. Images may come from other hosts.
 const csp = "default-src 'none'; style-src 'self'; img-src 'self' https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+const monthName = "January 2006"
+
+var shown = template.FuncMap{
+	"date": func(t time.Time) string { return t.UTC().Format("2 January 2006") },
+	"month": func(m string) (string, error) {
+		first, err := content.ParseMonth(m)
+		return first.Format(monthName), err
+	},
+}
+
 var templates = parseTemplates("post", "page", "list", "notfound")
 
 // parseTemplates returns the layout and its content for each name.
 func parseTemplates(names ...string) map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").ParseFS(files, "templates/layout.html"))
+	layout := template.Must(template.New("layout.html").Funcs(shown).ParseFS(files, "templates/layout.html"))
 	sets := make(map[string]*template.Template)
 	for _, name := range names {
 		sets[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "templates/"+name+".html"))
@@ -31,29 +42,20 @@ func parseTemplates(names ...string) map[string]*template.Template {
 }
 
 type frame struct {
-	Lang        content.Lang
-	Say         words
 	Site        content.Settings
-	Text        content.Text
 	Nav         []content.NavItem
 	Path        string // of the page, relative to BaseURL
 	Title       string // of the page; empty means the site's title
 	Description string
 }
 
-func (s *site) frame(ctx context.Context, lang content.Lang, path, title, description string) (f frame, err error) {
-	f = frame{Lang: lang, Say: vocabulary[lang], Path: path, Title: title}
+func (s *site) frame(ctx context.Context, path, title, description string) (f frame, err error) {
+	f = frame{Path: path, Title: title}
 	if f.Site, err = s.read.Settings(ctx); err != nil {
 		return f, err
 	}
-	f.Text = f.Site.Texts[lang]
-	f.Description = cmp.Or(description, f.Text.Description)
-	nav, err := s.read.Navigation(ctx)
-	for _, n := range nav {
-		if n.Lang == lang {
-			f.Nav = append(f.Nav, n)
-		}
-	}
+	f.Description = cmp.Or(description, f.Site.Description)
+	f.Nav, err = s.read.Navigation(ctx)
 	return f, err
 }
 
@@ -74,31 +76,26 @@ type article struct {
 	Body template.HTML
 }
 
-func (s *site) post(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
+func (s *site) post(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.read.PostBySlug(r.Context(), r.PathValue("slug"))
 	if err != nil {
 		return err
 	}
-	return s.article(w, r, lang, "post", p)
+	return s.article(w, r, "post", p)
 }
 
-func (s *site) page(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
+func (s *site) page(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.read.PageBySlug(r.Context(), r.PathValue("slug"))
 	if err != nil {
 		return err
 	}
-	return s.article(w, r, lang, "page", content.Post{Body: p.Body, Summary: content.Summary{Title: p.Title, Lang: p.Lang, Slug: p.Slug}})
+	return s.article(w, r, "page", content.Post{Body: p.Body, Summary: content.Summary{Title: p.Title, Slug: p.Slug}})
 }
 
-// article renders a text with a template, or redirects to the path in its language.
-func (s *site) article(w http.ResponseWriter, r *http.Request, lang content.Lang, kind string, p content.Post) (err error) {
-	path := p.Lang.Path("/" + kind + "s/" + p.Slug)
-	if p.Lang != lang {
-		http.Redirect(w, r, path, http.StatusFound)
-		return nil
-	}
+// article renders a text with a template.
+func (s *site) article(w http.ResponseWriter, r *http.Request, kind string, p content.Post) (err error) {
 	a := article{Post: p.Summary}
-	if a.frame, err = s.frame(r.Context(), lang, path, p.Title, p.Excerpt); err != nil {
+	if a.frame, err = s.frame(r.Context(), "/"+kind+"s/"+p.Slug, p.Title, p.Excerpt); err != nil {
 		return err
 	}
 	if a.Body, err = render.Markdown(p.Body); err != nil {
@@ -107,8 +104,8 @@ func (s *site) article(w http.ResponseWriter, r *http.Request, lang content.Lang
 	return show(w, http.StatusOK, kind, a)
 }
 
-func (s *site) notFound(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
-	f, err := s.frame(r.Context(), lang, "", vocabulary[lang].NotFound, "")
+func (s *site) notFound(w http.ResponseWriter, r *http.Request) error {
+	f, err := s.frame(r.Context(), "", "Not found", "")
 	if err != nil {
 		return err
 	}
@@ -125,13 +122,13 @@ type listing struct {
 	Months        []content.MonthCount
 }
 
-func (s *site) home(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
-	return s.list(w, r, listing{}, content.Filter{Lang: lang}, lang.Path("/"))
+func (s *site) home(w http.ResponseWriter, r *http.Request) error {
+	return s.list(w, r, listing{}, content.Filter{}, "/")
 }
 
-func (s *site) tag(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
+func (s *site) tag(w http.ResponseWriter, r *http.Request) error {
 	slug := r.PathValue("tag")
-	tags, err := s.read.TagCounts(r.Context(), lang)
+	tags, err := s.read.TagCounts(r.Context())
 	if err != nil {
 		return err
 	}
@@ -139,18 +136,18 @@ func (s *site) tag(w http.ResponseWriter, r *http.Request, lang content.Lang) er
 	if at < 0 {
 		return content.ErrNotFound // a tag without posts has no page
 	}
-	l := listing{Heading: fmt.Sprintf(vocabulary[lang].Tagged, tags[at].Name), Tags: tags}
-	return s.list(w, r, l, content.Filter{Lang: lang, Tag: slug}, lang.Path("/tags/"+slug))
+	l := listing{Heading: fmt.Sprintf("Posts tagged “%s”", tags[at].Name), Tags: tags}
+	return s.list(w, r, l, content.Filter{Tag: slug}, "/tags/"+slug)
 }
 
-func (s *site) month(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
+func (s *site) month(w http.ResponseWriter, r *http.Request) error {
 	m := r.PathValue("month")
-	name, err := vocabulary[lang].Month(m)
+	first, err := content.ParseMonth(m)
 	if err != nil {
 		return content.ErrNotFound
 	}
-	l := listing{Heading: fmt.Sprintf(vocabulary[lang].From, name)}
-	return s.list(w, r, l, content.Filter{Lang: lang, Month: m}, lang.Path("/months/"+m))
+	l := listing{Heading: "Posts from " + first.Format(monthName)}
+	return s.list(w, r, l, content.Filter{Month: m}, "/months/"+m)
 }
 
 func (s *site) list(w http.ResponseWriter, r *http.Request, l listing, f content.Filter, path string) (err error) {
@@ -159,7 +156,7 @@ func (s *site) list(w http.ResponseWriter, r *http.Request, l listing, f content
 	if q.Err() != nil {
 		return content.ErrNotFound
 	}
-	if l.frame, err = s.frame(r.Context(), f.Lang, pagePath(path, number), l.Heading, ""); err != nil {
+	if l.frame, err = s.frame(r.Context(), pagePath(path, number), l.Heading, ""); err != nil {
 		return err
 	}
 	size := l.Site.PostsPerPage
@@ -179,11 +176,11 @@ func (s *site) list(w http.ResponseWriter, r *http.Request, l listing, f content
 		l.Older = pagePath(path, number+1)
 	}
 	if l.Tags == nil {
-		if l.Tags, err = s.read.TagCounts(r.Context(), f.Lang); err != nil {
+		if l.Tags, err = s.read.TagCounts(r.Context()); err != nil {
 			return err
 		}
 	}
-	if l.Months, err = s.read.MonthCounts(r.Context(), f.Lang); err != nil {
+	if l.Months, err = s.read.MonthCounts(r.Context()); err != nil {
 		return err
 	}
 	return show(w, http.StatusOK, "list", l)

@@ -1,12 +1,8 @@
 package web_test
 
 import (
-	"context"
 	"encoding/xml"
-	"errors"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,14 +10,13 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
-	"github.com/twofold-go/twofold/examples/site/web"
 )
 
 func TestGolden(t *testing.T) {
 	h, _ := small(t)
 	for file, path := range map[string]string{
 		"home.html": "/", "home2.html": "/?page=2", "post.html": "/posts/first", "page.html": "/pages/about", "tag.html": "/tags/r-d",
-		"month.html": "/months/2026-03", "zh.html": "/zh/", "notfound.html": "/nope", "rss.xml": "/rss.xml",
+		"month.html": "/months/2026-03", "notfound.html": "/nope", "rss.xml": "/rss.xml",
 		"sitemap.xml": "/sitemap.xml", "robots.txt": "/robots.txt",
 	} {
 		golden(t, file, get(t, h, path).Body.String())
@@ -59,7 +54,7 @@ func TestEverythingIsThere(t *testing.T) {
 			queue = append(queue, strings.ReplaceAll(m[1], "&amp;", "&"))
 		}
 	}
-	if len(seen) < 150 {
+	if len(seen) < 100 {
 		t.Errorf("only %d pages were found", len(seen))
 	}
 }
@@ -67,11 +62,7 @@ func TestEverythingIsThere(t *testing.T) {
 // wantDocument checks that a page has each required element once.
 func wantDocument(t *testing.T, path, body string) {
 	t.Helper()
-	lang := `<html lang="en">`
-	if strings.HasPrefix(path, "/zh/") {
-		lang = `<html lang="zh">`
-	}
-	for _, part := range []string{"<!doctype html>", lang, "<title>", "<h1", "<main", "</html>", `rel="canonical"`} {
+	for _, part := range []string{"<!doctype html>", `<html lang="en">`, "<title>", "<h1", "<main", "</html>", `rel="canonical"`} {
 		if n := strings.Count(body, part); n != 1 {
 			t.Errorf("%s has %s %d times", path, part, n)
 		}
@@ -83,58 +74,18 @@ func wantDocument(t *testing.T, path, body string) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	h, svc := small(t)
-	p, err := svc.SavePost(t.Context(), 0, service.PostInput{Slug: "hidden", Title: "T", Body: "b", Lang: "en", Status: content.Draft})
+	p, err := svc.SavePost(t.Context(), 0, service.PostInput{Slug: "hidden", Title: "T", Body: "b", Status: content.Draft})
 	if err != nil || p.ID != 3 {
 		t.Fatal(p.ID, err)
 	}
 	for _, path := range []string{
-		"/nope", "/zh/nope", "/posts/", "/posts/nope", "/posts/hidden", "/p/3", "/p/99", "/p/x", "/pages/nope", "/tags/nope", "/zh/tags/r-d",
+		"/nope", "/posts/", "/posts/nope", "/posts/hidden", "/p/3", "/p/99", "/p/x", "/pages/nope", "/tags/nope",
 		"/months/2026-04", "/months/2026-13", "/months/march", "/?page=0", "/?page=3", "/?page=x", "/?page=02", "/?page=-1",
 		"/?page=99999999999999999999", "/tags/r-d?page=2", "/index.html",
 	} {
 		w := get(t, h, path)
 		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "<h1>") {
 			t.Errorf("GET %s = %d:\n%s", path, w.Code, w.Body)
-		}
-	}
-	if w := get(t, h, "/zh/nope"); !strings.Contains(w.Body.String(), "未找到") {
-		t.Errorf("the page for an absent URL is in English: %s", w.Body)
-	}
-}
-
-func TestRedirects(t *testing.T) {
-	h := handler(sitetest.Seeded(t))
-	zh := get(t, h, "/zh/posts/cha-01")
-	if zh.Code != http.StatusOK {
-		t.Fatal(zh.Code)
-	}
-	for path, want := range map[string]string{
-		"/p/1":                      "/posts/the-cost-of-a-miss",
-		"/zh/posts/feet-first":      "/posts/feet-first",
-		"/posts/cha-01":             "/zh/posts/cha-01",
-		"/zh/pages/about":           "/pages/about",
-		"/zh":                       "/zh/",
-		"/posts/../pages/about?a=b": "/pages/about?a=b",
-	} {
-		w := get(t, h, path)
-		if w.Code/100 != 3 || w.Header().Get("Location") != want {
-			t.Errorf("GET %s = %d to %s, want %s", path, w.Code, w.Header().Get("Location"), want)
-		}
-	}
-}
-
-func TestMethods(t *testing.T) {
-	h, _ := small(t)
-	for _, path := range []string{"/", "/posts/first", "/zh/nope"} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("x")))
-		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
-			t.Errorf("POST %s = %d, allowed are %s", path, w.Code, w.Header().Get("Allow"))
-		}
-		w = httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodHead, path, http.NoBody))
-		if want := get(t, h, path); w.Code != want.Code || w.Header().Get("Content-Length") != want.Header().Get("Content-Length") {
-			t.Errorf("HEAD %s = %d, %v", path, w.Code, w.Header())
 		}
 	}
 }
@@ -144,7 +95,7 @@ func TestScriptsAreNeutralised(t *testing.T) {
 	h, svc := small(t)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	_, err := svc.SavePost(t.Context(), 2, service.PostInput{
-		Slug: "second", Title: evil, Summary: evil, Body: evil + "\n\n[x](javascript:alert(1)) ]]>" + evil, Lang: "en", Status: content.Published, Tags: []string{"r-d"},
+		Slug: "second", Title: evil, Summary: evil, Body: evil + "\n\n[x](javascript:alert(1)) ]]>" + evil, Status: content.Published, Tags: []string{"r-d"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -164,21 +115,6 @@ func TestScriptsAreNeutralised(t *testing.T) {
 			}
 		} else if !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s has no policy against scripts", path)
-		}
-	}
-}
-
-// When the database fails, the log has the error, and the page has none of its text.
-func TestFailure(t *testing.T) {
-	var log strings.Builder
-	r := sitetest.Seeded(t).Reader()
-	r.Settings = func(context.Context) (content.Settings, error) { return content.Settings{}, errors.New("disk on fire") }
-	h := web.New(web.Config{Reader: r, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	for _, path := range []string{"/", "/posts/feet-first", "/nope", "/rss.xml", "/sitemap.xml", "/api/v1/posts"} {
-		log.Reset()
-		w := get(t, h, path, "X-API-Key", sitetest.APIKey)
-		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "fire") || !strings.Contains(log.String(), "disk on fire") {
-			t.Errorf("GET %s = %d: %s; the log has %s", path, w.Code, w.Body, &log)
 		}
 	}
 }

@@ -12,11 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
@@ -115,31 +112,6 @@ func TestFeedTTL(t *testing.T) {
 			t.Errorf("ttl %s with %v by HTTP: fresh for %v, want %v", tt.ttl, tt.fresh, r.FreshFor, tt.want)
 		}
 	}
-}
-
-// Charsets are decoded once, before the parser runs, and not again because of their declaration.
-func TestFeedCharsets(t *testing.T) {
-	for _, tt := range []struct{ name, body, typ string }{
-		{"windows-1252 in the header", "<rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml; charset=windows-1252"},
-		{"latin-1 in the declaration", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml"},
-		{"utf-8 with a mark", "\ufeff<?xml version=\"1.0\" encoding=\"UTF-8\"?><rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>", "text/xml"},
-		{"utf-16", utf16("<?xml version=\"1.0\" encoding=\"UTF-16\"?>\n<rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>"), "text/xml"},
-		{"header against declaration", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>", "text/xml; charset=utf-8"},
-	} {
-		r := get(t, map[string]page{"https://e.com/f": {body: tt.body, typ: tt.typ}}, "rss", `{"url":"https://e.com/f"}`)
-		if len(r.Items) != 1 || r.Items[0].Title != "Café" {
-			t.Errorf("%s: %+v", tt.name, r.Items)
-		}
-	}
-}
-
-// utf16 returns a text of this plane with a byte order mark.
-func utf16(text string) string {
-	b := []byte{0xff, 0xfe}
-	for _, r := range text {
-		b = append(b, byte(r), byte(r>>8))
-	}
-	return string(b)
 }
 
 // An item without a title, a text and a link says nothing: no digest is paid for it.
@@ -267,54 +239,4 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 			t.Errorf("%s with %s has an address", tt.typ, tt.config)
 		}
 	}
-}
-
-func TestTypes(t *testing.T) {
-	set := fetchers.New(fetchers.Config{Client: &web{}})
-	want := []string{"atom", "custom_api", "digest_feed", "github_trending", "hackernews", "reddit", "rss", "website"}
-	if diff := cmp.Diff(want, fetchers.Types(set)); diff != "" {
-		t.Error(diff)
-	}
-	for _, typ := range fetchers.Unfetched {
-		if set[typ] != nil {
-			t.Errorf("%s has a fetcher", typ)
-		}
-	}
-}
-
-// For any input, texts are clean and bounded, and links are valid.
-func TestAnyTextIsCleanAndBounded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SliceOfN(rapid.SampledFrom([]string{
-			"word", " ", "\n", "\x00", "\u0085", "\x1b[31m", "<b>", "</p>", "<script>", "</script>", "&lt;", "&#0;", "&nbsp;", "<", "&", "\u200b", "中文", "<!--", "]]>", "javascript:x",
-		}), 0, 60)
-		title, content, link := strings.Join(text.Draw(t, "title"), ""), strings.Join(text.Draw(t, "content"), ""), strings.Join(text.Draw(t, "link"), "")
-		body, err := json.Marshal(map[string]any{"hits": []any{map[string]any{
-			"objectID": title, "url": link, "title": strings.Repeat(title, 20), "story_text": strings.Repeat(content, 300),
-		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &web{pages: map[string]page{topStories: {body: string(body)}}}
-		r, err := fetchers.New(fetchers.Config{Client: w})["hackernews"].Fetch(context.Background(), fetchers.Source{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(r.Items) == 0 { // the text had no content
-			return
-		}
-		it := r.Items[0]
-		for _, s := range []string{it.GUID, it.Title, it.Content, it.Author} {
-			control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' }
-			if !utf8.ValidString(s) || strings.ContainsFunc(s, control) || strings.TrimSpace(s) != s {
-				t.Fatalf("not clean: %q", s)
-			}
-		}
-		if len(it.Title) > 500 || strings.Contains(it.Title, "\n") || len(it.Content) > 64<<10 || strings.Contains(it.Content, "<script") {
-			t.Fatalf("title %q, content of %d bytes", it.Title, len(it.Content))
-		}
-		if it.URL != "" && !strings.HasPrefix(it.URL, "https://") && !strings.HasPrefix(it.URL, "http://") {
-			t.Fatalf("link %q", it.URL)
-		}
-	})
 }

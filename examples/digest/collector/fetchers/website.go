@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
+	"github.com/twofold-go/twofold/examples/internal/htmltext"
 )
 
 type website struct{ page, feed fetcher }
@@ -61,28 +62,28 @@ func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
 func readPage(text []byte, addr string) (it Item, feed string) {
 	base, description, inTitle := addr, "", false
 	var title, all strings.Builder
-	menus := slices.Concat(scripts, []atom.Atom{atom.Noscript, atom.Template, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form})
-	scan(text, menus, func(t html.Token) {
+	menus := slices.Concat(htmltext.Unseen, []atom.Atom{atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form})
+	htmltext.Scan(bytes.NewReader(text), menus, func(t html.Token) {
 		switch t.DataAtom {
 		case atom.Base:
-			base = cmp.Or(webURL(addr, attr(t, "href")), base)
+			base = cmp.Or(webURL(addr, htmltext.Attr(t, "href")), base)
 		case atom.Link:
-			typ, _, _ := strings.Cut(attr(t, "type"), ";")
+			typ, _, _ := strings.Cut(htmltext.Attr(t, "type"), ";")
 			named := slices.Contains([]string{"application/rss+xml", "application/atom+xml"}, strings.ToLower(typ))
-			if feed == "" && named && strings.EqualFold(attr(t, "rel"), "alternate") {
-				feed = webURL(base, attr(t, "href"))
+			if feed == "" && named && strings.EqualFold(htmltext.Attr(t, "rel"), "alternate") {
+				feed = webURL(base, htmltext.Attr(t, "href"))
 			}
 		case atom.Meta:
-			if name := attr(t, "property") + attr(t, "name"); name == "og:description" || name == "description" {
-				description = cmp.Or(description, tidy(attr(t, "content")))
+			if name := htmltext.Attr(t, "property") + htmltext.Attr(t, "name"); name == "og:description" || name == "description" {
+				description = cmp.Or(description, tidy(htmltext.Attr(t, "content")))
 			}
 		case atom.Title:
 			inTitle = t.Type == html.StartTagToken && title.Len() == 0
 		default:
 			if inTitle {
-				write(&title, t)
+				htmltext.Write(&title, t, "\n")
 			} else {
-				write(&all, t)
+				htmltext.Write(&all, t, "\n")
 			}
 		}
 	})
@@ -90,15 +91,6 @@ func readPage(text []byte, addr string) (it Item, feed string) {
 	hash := sha256.Sum256([]byte(it.Title + "\n" + description + "\n" + tidy(all.String())))
 	it.GUID = hex.EncodeToString(hash[:])
 	return it, feed
-}
-
-func attr(t html.Token, name string) string {
-	for _, a := range t.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
 }
 
 func (s Source) trending() (string, error) {
@@ -125,7 +117,7 @@ func readTrending(_ Source, resp fetch.Response, r *Result) error {
 	var it Item
 	var about strings.Builder
 	heading, paragraph := false, false
-	scan(text, scripts, func(t html.Token) {
+	htmltext.Scan(bytes.NewReader(text), htmltext.Unseen, func(t html.Token) {
 		start := t.Type == html.StartTagToken
 		switch t.DataAtom {
 		case atom.Article:
@@ -140,12 +132,12 @@ func readTrending(_ Source, resp fetch.Response, r *Result) error {
 		case atom.P:
 			paragraph = start && about.Len() == 0
 		case atom.A:
-			if name := strings.Trim(attr(t, "href"), "/"); start && heading && it.Title == "" {
+			if name := strings.Trim(htmltext.Attr(t, "href"), "/"); start && heading && it.Title == "" {
 				it = Item{GUID: "github:" + name, URL: webURL(resp.URL, "/"+name), Title: line(name)}
 			}
 		default:
 			if paragraph {
-				write(&about, t)
+				htmltext.Write(&about, t, "\n")
 			}
 		}
 	})
@@ -159,61 +151,10 @@ func readTrending(_ Source, resp fetch.Response, r *Result) error {
 const (
 	maxTitle   = 500
 	maxContent = 64 << 10
-	maxToken   = 1 << 20  // scan stops at a longer token
-	maxTag     = 64 << 10 // scan skips a longer tag
+	maxToken   = 1 << 20 // of XML and JSON
 )
 
-var (
-	scripts = []atom.Atom{atom.Script, atom.Style}
-	// inline elements do not end a line.
-	inline = []atom.Atom{
-		atom.A, atom.Abbr, atom.B, atom.Code, atom.Em, atom.Font, atom.I, atom.Img, atom.Mark, atom.S, atom.Small,
-		atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.U, atom.Wbr,
-	}
-)
-
-// scan visits each tag and text outside hidden elements. A tree would take 100 times the memory.
-func scan(text []byte, hidden []atom.Atom, visit func(t html.Token)) {
-	z := html.NewTokenizer(bytes.NewReader(text))
-	z.SetMaxBuf(maxToken)
-	inside, depth := atom.Atom(0), 0 // the hidden element, and how many elements of that name are open
-	for typ := z.Next(); typ != html.ErrorToken; typ = z.Next() {
-		if typ != html.TextToken && len(z.Raw()) > maxTag {
-			continue
-		}
-		t := z.Token()
-		start := typ == html.StartTagToken
-		switch {
-		case inside == 0 && start && slices.Contains(hidden, t.DataAtom):
-			inside, depth = t.DataAtom, 1
-		case inside == 0:
-			visit(t)
-		case start && t.DataAtom == inside:
-			depth++
-		case typ == html.EndTagToken && t.DataAtom == inside:
-			if depth--; depth == 0 {
-				inside = 0
-			}
-		}
-	}
-}
-
-func write(to *strings.Builder, t html.Token) {
-	if t.Type == html.TextToken {
-		to.WriteString(t.Data)
-	} else if !slices.Contains(inline, t.DataAtom) {
-		to.WriteString("\n")
-	}
-}
-
-func plain(s string) string {
-	if !strings.ContainsAny(s, "<&") {
-		return tidy(s)
-	}
-	var b strings.Builder
-	scan([]byte(s), scripts, func(t html.Token) { write(&b, t) })
-	return tidy(b.String())
-}
+func plain(s string) string { return tidy(htmltext.Plain(s, "\n")) }
 
 // tidy returns the lines of s that are not empty, without control characters and repeated spaces.
 func tidy(s string) string {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 )
@@ -144,50 +143,5 @@ func TestNextAfterFailure(t *testing.T) {
 		if diff := cmp.Diff(want, tt.policy.Next(state, tt.o)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
-	}
-}
-
-// For any input, a success is scheduled to the millisecond, and a failure within its bounds.
-func TestNextStaysInBounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := schedule.State{
-			Every:    time.Duration(rapid.IntRange(1, 43200).Draw(t, "minutes")) * time.Minute,
-			Failures: rapid.IntRange(0, 1000).Draw(t, "failures"),
-		}
-		o := schedule.Outcome{
-			Started: noon, Ended: noon.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "took")) * time.Second),
-			Failed: rapid.Bool().Draw(t, "failed"), Wait: time.Duration(rapid.Int64Range(-1, 1<<62).Draw(t, "wait")),
-		}
-		p := schedule.Policy{Rand: dice(rapid.Float64Range(0, 0.999999).Draw(t, "dice"))}
-		got := p.Next(s, o)
-		if !o.Failed {
-			if want := noon.Add(s.Every); !got.NextFetchAt.Equal(want) && (o.Wait <= s.Every || got.NextFetchAt.After(o.Ended.Add(24*time.Hour))) {
-				t.Fatalf("Next = %v, want %v", got.NextFetchAt, want)
-			}
-			return
-		}
-		wait := got.NextFetchAt.Sub(o.Ended)
-		if wait < time.Minute || wait > 24*time.Hour || !got.Backoff.Equal(got.NextFetchAt) {
-			t.Fatalf("a failure is tried again after %v", wait)
-		}
-		if got.Pause != (got.Failures >= 5) {
-			t.Fatalf("paused after %d failures: %v", got.Failures, got.Pause)
-		}
-	})
-}
-
-func TestSkewIsMuchLessThanAnInterval(t *testing.T) {
-	for tick, want := range map[time.Duration]time.Duration{time.Second: 100 * time.Millisecond, time.Minute: 5 * time.Second, time.Hour: 5 * time.Second} {
-		if got := schedule.Skew(tick); got != want || got > schedule.MinInterval/10 {
-			t.Errorf("Skew(%v) = %v, want %v", tick, got, want)
-		}
-	}
-}
-
-// An error lists each type once, although a type may have an interval and a fetcher.
-func TestSetListsEachTypeOnce(t *testing.T) {
-	_, err := schedule.Set(map[string]string{"BOGUS": "3"}, []string{"rss", "gopher", "gopher"})
-	if err == nil || strings.Count(err.Error(), "rss") != 1 || strings.Count(err.Error(), "gopher") != 1 {
-		t.Error(err)
 	}
 }
