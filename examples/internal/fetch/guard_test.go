@@ -35,6 +35,25 @@ func TestAllowedAddresses(t *testing.T) {
 	}
 }
 
+// Anything that is not an address is refused.
+func TestGuardRefusesTheUnknown(t *testing.T) {
+	for _, tt := range []struct {
+		network, address string
+		want             error
+	}{
+		{"tcp4", "1.1.1.1:443", nil},
+		{"tcp6", "[2606:4700::1111]:443", nil},
+		{"tcp4", "127.0.0.1:443", fetch.ErrPrivateAddress},
+		{"unix", "/run/docker.sock", fetch.ErrPrivateAddress},
+		{"udp4", "1.1.1.1:53", fetch.ErrPrivateAddress},
+		{"tcp4", "a.example:443", fetch.ErrPrivateAddress},
+	} {
+		if err := fetch.Guard(tt.network, tt.address); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+			t.Errorf("guard(%s, %s) = %v, want %v", tt.network, tt.address, err, tt.want)
+		}
+	}
+}
+
 // A local server cannot be reached by its address, by a name that resolves to it, or mapped
 // into IPv6. The guard refuses the connection itself, so an earlier resolution of the name
 // does not matter.
@@ -56,5 +75,41 @@ func TestPrivateServerIsNotReached(t *testing.T) {
 	}
 	if n := len(o.asked()); n != 0 {
 		t.Errorf("the server got %d requests", n)
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	c := newClient(t, fetch.Config{Transport: wire(func(*http.Request) (*http.Response, error) { return reply(200, ""), nil })})
+	for _, tt := range []struct {
+		name string
+		r    fetch.Request
+		want error
+	}{
+		{"nothing", fetch.Request{}, fetch.ErrScheme},
+		{"relative", fetch.Request{URL: "/feed"}, fetch.ErrScheme},
+		{"scheme", fetch.Request{URL: "ftp://a.example/"}, fetch.ErrScheme},
+		{"data", fetch.Request{URL: "data:text/plain,x"}, fetch.ErrScheme},
+		{"opaque", fetch.Request{URL: "http:a.example"}, fetch.ErrURL},
+		{"no host", fetch.Request{URL: "http:///x"}, fetch.ErrURL},
+		{"port alone", fetch.Request{URL: "http://:80/x"}, fetch.ErrURL},
+		{"user", fetch.Request{URL: "https://secret:secret@a.example/"}, fetch.ErrURL},
+		{"control character", fetch.Request{URL: "https://a.example/\nsecret"}, fetch.ErrURL},
+		{"ssh", fetch.Request{URL: "http://a.example:22/"}, fetch.ErrPort},
+		{"no port", fetch.Request{URL: "http://a.example:/"}, fetch.ErrPort},
+		{"a port too high", fetch.Request{URL: "http://a.example:65536/"}, fetch.ErrPort},
+		{"http over 443", fetch.Request{URL: "http://a.example:443/"}, nil},
+		{"high port", fetch.Request{URL: "http://a.example:1024/"}, nil},
+		{"upper case", fetch.Request{URL: "HTTPS://A.example/"}, nil},
+		{"umlauts and blanks", fetch.Request{URL: "https://bücher.example/ä b?ü=ä b"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := c.Get(t.Context(), tt.r)
+			if !errors.Is(err, tt.want) {
+				t.Errorf("Get = %v, want %v", err, tt.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error %q tells a secret", err)
+			}
+		})
 	}
 }

@@ -65,3 +65,67 @@ func TestRedirects(t *testing.T) {
 		})
 	}
 }
+
+func TestRedirectToNowhere(t *testing.T) {
+	o := newOrigin(t, hops)
+	_, err := local(t).Get(t.Context(), fetch.Request{URL: o.URL + "/nowhere"})
+	if status := new(fetch.StatusError); !errors.As(err, &status) || status.Code != http.StatusFound {
+		t.Errorf("Get = %v, want status 302", err)
+	}
+}
+
+// Each hop is checked like the first one, including its address.
+func TestRedirectsAreChecked(t *testing.T) {
+	for target, want := range map[string]error{
+		"file:///etc/passwd":                     fetch.ErrScheme,
+		"gopher://a.example/":                    fetch.ErrScheme,
+		"http://u:p@a.example/":                  fetch.ErrURL,
+		"http:///nohost":                         fetch.ErrURL,
+		"http://a.example:25/":                   fetch.ErrPort,
+		"http://a.example:0/":                    fetch.ErrPort,
+		"http://169.254.169.254/latest/metadata": fetch.ErrPrivateAddress,
+		"http://[::ffff:10.0.0.1]/":              fetch.ErrPrivateAddress,
+		"//localhost:9999/no-scheme":             fetch.ErrPrivateAddress,
+	} {
+		t.Run(target, func(t *testing.T) {
+			network := fetch.RealTransport(fetch.Config{})
+			c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Host == "start.example" {
+					return reply(302, "", "Location", target), nil
+				}
+				return network.RoundTrip(r)
+			})})
+			_, err := c.Get(t.Context(), fetch.Request{URL: "http://start.example/"})
+			if !errors.Is(err, want) {
+				t.Errorf("Get = %v, want %v", err, want)
+			}
+		})
+	}
+}
+
+// Two URLs may use one ETag for different contents.
+func TestValidatorsGoWhereTheyCameFrom(t *testing.T) {
+	target := "/a"
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/":
+			http.Redirect(w, r, target, http.StatusFound)
+		case r.Header.Get("If-None-Match") == `"1"`:
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			w.Header().Set("ETag", `"1"`)
+			fmt.Fprint(w, r.URL.Path)
+		}
+	})
+	c := local(t)
+	for i, tt := range []struct {
+		target string
+		want   bool
+	}{{"/a", false}, {"/a", true}, {"/b", false}, {"/b", true}, {"/a", true}} {
+		target = tt.target
+		resp := get(t, c, fetch.Request{URL: o.URL})
+		if string(resp.Body) != tt.target || resp.NotModified != tt.want {
+			t.Errorf("step %d: %q, NotModified %v; want %q, %v", i, resp.Body, resp.NotModified, tt.target, tt.want)
+		}
+	}
+}
