@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -211,7 +212,7 @@ func TestEntryAlive(t *testing.T) {
 }
 
 // The hooks tell of each entry that is stored, and why it leaves: also of one for which the local tier
-// has no room.
+// has no room. Close tells nothing, and is no eviction.
 func TestHooksTellInOrder(t *testing.T) {
 	var told []string
 	tiers := open(t, cache.TiersConfig{
@@ -222,8 +223,10 @@ func TestHooksTellInOrder(t *testing.T) {
 	c := with(t, tiers, thingConfig{})
 	must(t, errors.Join(c.Set(t.Context(), 1, "a"), c.Set(t.Context(), 1, "b"), c.Delete(t.Context(), 1), c.Delete(t.Context(), 1)))
 	fails(t, c.Set(t.Context(), 2, strings.Repeat("x", 32<<10)), cache.ErrTooLarge, "Set")
+	must(t, errors.Join(c.Set(t.Context(), 3, "c"), tiers.Close(t.Context())))
 	equal(t, strings.ReplaceAll(strings.Join(told, ", "), "default:things:", ""),
-		"stored 1, stored 1, replaced 1, deleted 1, stored 2, rejected 2", "the hooks tell")
+		"stored 1, stored 1, replaced 1, deleted 1, stored 2, rejected 2, stored 3", "the hooks tell")
+	equal(t, tiers.Stats().Total.Evictions.Entries, 1, "evictions")
 }
 
 // After concurrent traffic of all kinds, exactly the entries that are alive by the hooks can be
@@ -303,12 +306,15 @@ func TestEndsThatMove(t *testing.T) {
 // TestEndsThatAreHidden is the control of the tests above: a tier that does not learn the ends keeps
 // entries that nothing can use.
 func TestEndsThatAreHidden(t *testing.T) {
-	l := local.New(local.Config{})
-	hiding := struct {
-		tier.Local
-		tier.Meter
-	}{l, l}
-	play(t, scene{tc: cache.TiersConfig{Local: hiding}, steps: "a gets any; wait 1h; a counts Entries=1"})
+	play(t, scene{tc: cache.TiersConfig{Local: untold{local.New(local.Config{})}}, steps: "a gets any; wait 1h; a counts Entries=1"})
+}
+
+// untold is a local tier that does not learn when its entries end.
+type untold struct{ tier.Local }
+
+func (u untold) Open(h tier.Hooks) {
+	h.ExpiresAt = func(any) int64 { return math.MaxInt64 }
+	u.Local.Open(h)
 }
 
 // A hook that panics harms neither the tier nor the calls that store, evict and audit entries. That

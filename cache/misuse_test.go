@@ -140,11 +140,7 @@ func boundedBy(d time.Duration) invalidate.Log {
 	return boundedLog{memlog.New(memlog.Config{}), d}
 }
 
-// dumb is a local tier that does not report evictions.
-type dumb struct{ tier.Local }
-
 func TestOpenRefuses(t *testing.T) {
-	removed := func(cache.Entry, tier.EvictReason) {}
 	refused := func(cfg cache.TiersConfig, is error, says ...string) misuse {
 		tiers, err := cache.Open(cfg)
 		if err == nil {
@@ -161,9 +157,8 @@ func TestOpenRefuses(t *testing.T) {
 		"local tier":  refused(cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, nil, "Local"),
 		"codec twice": refused(cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, nil, "Codecs"),
 		"policies":    refused(cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, nil, "Jitter"),
-		"OnRemoved":   refused(cache.TiersConfig{Local: dumb{local.New(local.Config{})}, OnRemoved: removed}, nil, "field OnRemoved: the local tier cache_test.dumb"),
 		// A nil pointer in a field is an error, and no panic.
-		"nil Local":  refused(cache.TiersConfig{OnRemoved: removed, Local: (*local.Tier)(nil)}, nil, "field Local: a nil *local.Tier", "leave the field nil"),
+		"nil Local":  refused(cache.TiersConfig{Local: (*local.Tier)(nil)}, nil, "field Local: a nil *local.Tier", "leave the field nil"),
 		"nil Remote": refused(cache.TiersConfig{Remote: (*tiertest.Faulty)(nil)}, nil, "field Remote: a nil *tiertest.Faulty", "leave the field nil"),
 		"nil Log":    refused(cache.TiersConfig{Log: (*logtest.Faulty)(nil)}, nil, "field Log: a nil *logtest.Faulty", "leave the field nil"),
 	}

@@ -3,6 +3,7 @@ package cache
 import (
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // Stats are the counters and gauges of one Tiers since Open. The OpenTelemetry instruments
@@ -11,7 +12,7 @@ type Stats struct {
 	Total  Counts            // over all namespaces
 	Spaces []SpaceStats      // by namespace and tenant, in their order
 	Remote RemoteStats       // the remote tier
-	Local  LocalStats        // the local tier
+	Local  tier.LocalStats   // the local tier
 	Kinds  InvalidationStats // scopes given to Invalidate, Delete, DeleteAll, Set and Expire
 
 	// Fences are the invalidations that this process remembers. Forgotten counts
@@ -115,12 +116,6 @@ type RemoteStats struct {
 	Breaker string // "closed", "half-open", "open"; empty without a remote tier
 }
 
-// LocalStats is the size of the local tier. Numbers that the tier does not know are zero.
-type LocalStats struct {
-	Bytes, Entries int64 // as the tier counts them; see tier.Meter
-	Used, MaxBytes int64 // what the entries take from its budget, and the budget; see tier.Budgeter
-}
-
 // InvalidationStats counts the scopes of invalidations by kind, and the scopes that expired.
 type InvalidationStats struct {
 	Keys, Prefixes, Tags, All int64 // scopes of each kind; Tenant is a prefix
@@ -139,7 +134,7 @@ func (t *Tiers) Stats() Stats {
 			Keys: rest[measure.InvalidatedKeys], Prefixes: rest[measure.InvalidatedPrefixes], Tags: rest[measure.InvalidatedTags],
 			All: rest[measure.InvalidatedAll], Expired: rest[measure.ScopesExpired],
 		},
-		Local:  LocalStats{Bytes: n.Bytes, Entries: n.Entries, Used: n.Used, MaxBytes: n.MaxBytes},
+		Local:  n.Local,
 		Fences: n.Fences, Log: n.Log,
 	}
 	s.Remote.Breaker = n.Breaker

@@ -18,7 +18,8 @@ import (
 // TiersConfig configures the tiers of a process. Its zero value is one local tier of 64 MiB with
 // the default policy.
 type TiersConfig struct {
-	// Local is the tier in the process. Close closes it. If nil, it is local.New of 64 MiB.
+	// Local is the tier in the process. Close closes it, so it belongs to one Tiers. If nil, it is
+	// local.New of 64 MiB.
 	Local tier.Local
 
 	// Remote is the tier that processes share. It stays open when the Tiers close. If nil, there is
@@ -103,10 +104,9 @@ type TiersConfig struct {
 	// The methods of package cache/index have these types.
 	//
 	// Both run inside cache calls, several at a time; OnRemoved of an expired entry may run on a
-	// goroutine of the tier. They must be quick and must not call the
-	// cache. The first panic is logged. OnRemoved needs a local tier that is a
-	// tier.EvictNotifier. With OnStored, values keep the text of their tags, which counts
-	// towards their size. Both may be nil.
+	// goroutine of the tier. They must be quick and must not call the cache. The first panic is
+	// logged. With OnStored, values keep the text of their tags, which counts towards their size. Both
+	// may be nil.
 	OnStored  func(e Entry)
 	OnRemoved func(e Entry, reason tier.EvictReason)
 

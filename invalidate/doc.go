@@ -167,11 +167,10 @@
 // The tables remember at least the last 131,072 different keys, and as many tags and
 // prefixes. Before a process forgets older fences, it checks every entry of the local tier once in
 // the background, and the entry notes the tick. Therefore other invalidations do not end an entry.
-// There are three exceptions, and [FenceStats] counts them:
+// There are two exceptions, and [FenceStats] counts them:
 //
 //   - fences that come faster than entries can be checked; then the tables remember 524,288 of each
 //     kind;
-//   - a local tier that cannot list its entries;
 //   - a load that takes longer than 131,072 invalidations.
 //
 // In each case the process cannot know whether a forgotten fence covers the entry or the

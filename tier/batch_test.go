@@ -184,7 +184,8 @@ func TestBatchOfNothing(t *testing.T) {
 
 func TestEvictReasonString(t *testing.T) {
 	for r, want := range map[tier.EvictReason]string{
-		tier.Evicted: "evicted", tier.Rejected: "rejected", tier.Replaced: "replaced", tier.Deleted: "deleted", 0: "unknown",
+		tier.Evicted: "evicted", tier.Rejected: "rejected", tier.Replaced: "replaced", tier.Deleted: "deleted",
+		tier.Expired: "expired", tier.Closed: "closed", 0: "unknown",
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("EvictReason(%d).String() = %q, want %q", r, got, want)

@@ -2,9 +2,8 @@
 // process and a [Remote] tier that several processes share. It also defines the [Cell], the frame
 // that processes exchange through the remote tier.
 //
-// The interfaces have at most four methods. A tier that can do more implements an optional
-// interface ([Batcher], [Looker], [EvictNotifier], [Expirer], [Meter], [Budgeter], [Ranger], [Validator],
-// [Pinger]). Each has a fallback.
+// All methods of a [Local] are required. A [Remote] that can do more implements an optional
+// interface ([Batcher], [Looker], [Validator], [Pinger]). Each has a fallback.
 //
 // Tiers only keep bytes and pointers. The cache decides whether an entry may still be served when
 // it reads the entry.

@@ -9,22 +9,82 @@ import (
 // cache gives it: pointers that belong to the cache, in which a tier never looks. Two keys with the same hash replace each other's entry, so the cache compares
 // the key in the entry before it uses a hit.
 //
-// All methods may be called concurrently.
+// Two rules are part of the cache's guarantees: a Delete is visible to every Get that begins after it,
+// and each entry that was Set is reported to [Hooks].Removed exactly once. A wrapper embeds a Local,
+// and has all of its methods.
+//
+// All methods except Open may be called concurrently.
 type Local interface {
+	// Validate returns what is wrong with the tier's configuration, or nil. cache.Open refuses a tier
+	// with an error. It may be called before Open.
+	Validate() error
+
+	// Open gives the tier the functions of its user. It is called once, before the first use. A tier
+	// belongs to one cache.Tiers. If cache.Open fails, the tier may be opened again.
+	Open(h Hooks)
+
 	// Get returns the last entry that was Set under hash. It takes no lock that the Get of
 	// another key may hold, and allocates nothing.
 	Get(hash uint64) (e any, ok bool)
 
-	// Set makes e visible under hash before it returns, and replaces the older entry. Cost is
-	// in bytes. Set returns false when e is larger than the tier accepts. The older entry is
-	// removed in that case, too.
+	// Set makes e visible under hash before it returns, and replaces the older entry. Cost is in
+	// bytes. Set returns false when it does not keep e: e is larger than the tier accepts, or the tier
+	// is closed. Then it has reported e as [Rejected] or [Closed], and has removed the older entry,
+	// too.
+	//
+	// A tier removes an entry within a minute of its end, and before it evicts an entry that has not
+	// ended. See [Hooks].ExpiresAt.
 	Set(hash uint64, e any, cost int64) bool
 
-	// Delete removes the entry under hash. No guarantee depends on it.
+	// Delete removes the entry under hash. No Get that begins after Delete has returned finds an entry
+	// whose Set had returned before Delete began. An entry that was still in a buffer of the tier does
+	// not come back.
 	Delete(hash uint64)
 
-	// Close releases memory and goroutines. Get after Close misses.
+	// Range calls f with each entry until f returns false. It must show every entry that Get finds
+	// from before the call of Range until after it returns. It may show an entry that enters or leaves
+	// meanwhile, and may show an entry twice. Range does not count as a use of an entry. It holds no
+	// lock while f runs, so f may call the tier.
+	Range(f func(e any) bool)
+
+	// Stats may be called at any time, and returns immediately.
+	Stats() LocalStats
+
+	// Close removes every entry, and reports it as [Closed]. It releases memory and ends goroutines.
+	// Get after Close misses. When Close and the calls beside it have returned, every entry that was
+	// Set has been reported.
 	Close() error
+}
+
+// Hooks are the functions that a [Local] tier gets from its user. The cache sets all of them.
+type Hooks struct {
+	// Now returns the time in nanoseconds, from an origin of the user's. Any goroutine may call it,
+	// even with a lock of the tier held. It returns immediately and does not call the tier.
+	Now func() int64
+
+	// ExpiresAt returns the time on that clock from which the user has no use for an entry, or
+	// math.MaxInt64 for never. Any goroutine may call it, even with a lock of the tier held. It
+	// returns immediately and does not call the tier.
+	//
+	// The end of an entry may move. Therefore the tier asks again before it removes the entry, and
+	// asks every minute about each entry that had an end when it was Set.
+	ExpiresAt func(e any) int64
+
+	// Removed is called exactly once for each Set, when Get does not find its entry any more, or never
+	// did. Cost is that of the Set. It runs on the goroutine of the call that made the entry leave,
+	// before that call returns, or on a goroutine of the tier. Locks of the tier may be held, so it
+	// must return immediately and must not call the tier. When it panics, the tier stays intact and
+	// still reports every other entry.
+	Removed func(e any, cost int64, reason EvictReason)
+}
+
+// LocalStats is the size of a [Local] tier. The numbers may differ by calls that run meanwhile.
+type LocalStats struct {
+	Bytes   int64 // of the entries that Get finds, by the costs that Set got
+	Entries int64 // that Get finds
+
+	Used     int64 // what the entries take from MaxBytes: Bytes, and the tier's overhead
+	MaxBytes int64 // the budget
 }
 
 // EvictReason says why an entry left a [Local] tier.
@@ -36,7 +96,8 @@ const (
 	Rejected                        // refused by admission or by its own size
 	Replaced                        // a newer entry took its hash
 	Deleted                         // Delete was called
-	Expired                         // its end has passed; see Expirer
+	Expired                         // its end has passed; see Hooks.ExpiresAt
+	Closed                          // it was there when the tier was closed, or was Set later
 )
 
 // String returns the reason in lower case.
@@ -52,59 +113,14 @@ func (r EvictReason) String() string {
 		return "deleted"
 	case Expired:
 		return "expired"
+	case Closed:
+		return "closed"
 	}
 	return "unknown"
 }
 
-// EvictNotifier is a [Local] that reports every entry that leaves it, exactly once, with the
-// reason. OnEvict is called once, before first use. The callback runs on the goroutine that
-// caused the eviction, and must not call the tier. For an [Expired] entry that may be a goroutine
-// of the tier. When the callback panics, the tier stays intact and keeps reporting.
-type EvictNotifier interface {
-	OnEvict(func(e any, cost int64, reason EvictReason))
-}
-
-// Expirer is a [Local] that removes an entry within a minute of its end, and before it evicts an
-// entry that has not ended. It reports such an entry as [Expired]. Without an Expirer, entries
-// that no read may return any more take the place of others.
-type Expirer interface {
-	// ExpireBy is called once, before first use. Now is the caller's clock, in nanoseconds from
-	// an origin of the caller's. End returns the time on that clock from which the caller has no
-	// use for an entry, or math.MaxInt64 for never. Both may be called at any time, even with a
-	// lock of the tier held. They return immediately and do not call the tier.
-	//
-	// The end of an entry may move. Therefore the tier asks again before it removes the entry, and
-	// asks every minute about each entry that had an end when it was Set.
-	ExpireBy(now func() int64, end func(e any) int64)
-}
-
-// Meter is a [Local] that knows its size: the bytes (by the costs that Set got) and the number of
-// the entries that it holds now.
-type Meter interface {
-	// Usage may be called at any time, and returns immediately.
-	Usage() (bytes, entries int64)
-}
-
-// Budgeter is a [Local] that knows how full it is.
-type Budgeter interface {
-	// Budget returns the bytes that the entries take from the tier's budget, including the tier's
-	// overhead for them, and the budget. It may be called at any time, and returns immediately.
-	Budget() (used, most int64)
-}
-
-// Ranger is a [Local] that can list its entries. With it, the cache checks all of them in the
-// background. Without a Ranger, the cache loses entries when more is invalidated than it can
-// remember.
-type Ranger interface {
-	// Range calls f with each entry until f returns false. It must show every entry that Get
-	// finds from before the call of Range until after it returns. It may show an entry that
-	// enters or leaves meanwhile, and may show an entry twice. Range does not count as a use
-	// of an entry. It holds no lock while f runs, so f may call the tier.
-	Range(f func(e any) bool)
-}
-
-// Validator is a tier that can check its configuration. cache.Open calls Validate once, and refuses
-// the tier when it returns an error.
+// Validator is a remote tier that can check its configuration. cache.Open calls Validate once, and
+// refuses the tier when it returns an error.
 type Validator interface {
 	Validate() error
 }
@@ -173,10 +189,6 @@ type Namer interface {
 //     unchanged. The cache then finds [Named], [Namer] and [Validator] there.
 //   - The methods of [Batcher], which see the calls for many keys. Unwrap does not give access to
 //     them, because a call must not bypass the wrapper.
-//
-// The same holds for a wrapper of a [Local], with Unwrap() tier.Local, which gives access to
-// [EvictNotifier], [Expirer], [Meter], [Ranger] and [Validator]. cache.Open warns of what is
-// hidden.
 //
 // A caller may change a slice that it passed after the call has returned. The caller owns the
 // slices that come back.

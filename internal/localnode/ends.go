@@ -120,7 +120,7 @@ const (
 	askRounds  = 4
 )
 
-// Ends makes a tier a [tier.Expirer]. It knows the clock and the entries' ends, and sweeps the
+// Ends removes the entries of a tier that have ended. It knows the clock and the entries' ends, and sweeps the
 // tier from time to time while it holds an entry that has an end. The zero value knows no ends.
 type Ends struct {
 	now   func() int64

@@ -75,8 +75,8 @@ var (
 	}
 
 	ofLocal = []Family[*Snapshot]{
-		Level("cache.local.bytes", "By", "Size of the local tier.", func(s *Snapshot) int64 { return s.Bytes }),
-		Level("cache.local.entries", "{entry}", "Entries of the local tier.", func(s *Snapshot) int64 { return s.Entries }),
+		Level("cache.local.bytes", "By", "Size of the local tier.", func(s *Snapshot) int64 { return s.Local.Bytes }),
+		Level("cache.local.entries", "{entry}", "Entries of the local tier.", func(s *Snapshot) int64 { return s.Local.Entries }),
 	}
 
 	ofLog = []Family[invalidate.LogStats]{

@@ -5,18 +5,18 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // Snapshot holds the numbers of one process at one time.
 type Snapshot struct {
-	Spaces         []SpaceNumbers // by namespace and tenant, in their order
-	Total          Numbers        // of all spaces
-	Rest           Numbers        // of what belongs to no space
-	Breaker        string         // "" without a remote tier
-	Bytes, Entries int64          // of the local tier
-	Used, MaxBytes int64          // of its budget
-	Fences         invalidate.FenceStats
-	Log            invalidate.LogStats
+	Spaces  []SpaceNumbers // by namespace and tenant, in their order
+	Total   Numbers        // of all spaces
+	Rest    Numbers        // of what belongs to no space
+	Breaker string         // "" without a remote tier
+	Local   tier.LocalStats
+	Fences  invalidate.FenceStats
+	Log     invalidate.LogStats
 }
 
 // SpaceNumbers are the numbers of one namespace and tenant.

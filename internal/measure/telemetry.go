@@ -59,9 +59,8 @@ func New(mp metric.MeterProvider, tp trace.TracerProvider, rest *Counters, notab
 }
 
 // Observe registers one callback that reads snapshots. The callback may run immediately, so
-// everything that read needs must exist by now. Without a log, its instruments have no numbers. The
-// same holds for a local tier that does not measure itself.
-func (o *Telemetry) Observe(read func() Snapshot, measured, logged bool) (err error) {
+// everything that read needs must exist by now. Without a log, its instruments have no numbers.
+func (o *Telemetry) Observe(read func() Snapshot, logged bool) (err error) {
 	spaces, tiers := Add(o.meter, ofSpace), Add(o.meter, ofTiers)
 	failed, rest := Add(o.meter, ofRemote), Add(o.meter, ofRest)
 	local, log := Add(o.meter, ofLocal), Add(o.meter, ofLog)
@@ -76,9 +75,7 @@ func (o *Telemetry) Observe(read func() Snapshot, measured, logged bool) (err er
 		failed(ob, &s.Rest)
 		rest(ob, &s.Rest)
 		tiers(ob, &s)
-		if measured {
-			local(ob, &s)
-		}
+		local(ob, &s)
 		if logged {
 			log(ob, s.Log)
 		}

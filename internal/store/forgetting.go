@@ -4,8 +4,6 @@ import (
 	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/unwrap"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // Fences are remembered exactly only for a while. Before the process forgets some, a background
@@ -35,23 +33,19 @@ func (t *Core) drop(it *entry.Entry) {
 }
 
 // settleBeforeForgetting makes the fences ask for a walk through the local tier before they
-// forget. It does nothing if the tier is no tier.Ranger.
+// forget.
 func (t *Core) settleBeforeForgetting() {
-	l, ok := unwrap.As[tier.Ranger](t.Local)
-	if !ok {
-		return
-	}
 	t.Fences.OnForget(func() {
 		walk := new(calls.Scope) // ends when the tiers close
 		if t.Work.Begin(&walk.Task, walk) {
-			go t.settle(l, walk)
+			go t.settle(walk)
 		} else {
 			t.Fences.Settled(0)
 		}
 	})
 }
 
-func (t *Core) settle(l tier.Ranger, walk *calls.Scope) {
+func (t *Core) settle(walk *calls.Scope) {
 	defer t.Work.End(&walk.Task)
 	s, upTo := t.Fences.Survey(), uint64(0)
 	defer func() { t.Fences.Settled(upTo) }()
@@ -63,7 +57,7 @@ func (t *Core) settle(l tier.Ranger, walk *calls.Scope) {
 		n += len(batch)
 		batch = batch[:0]
 	}
-	l.Range(func(e any) bool {
+	t.Local.Range(func(e any) bool {
 		if it := entry.In(e); it != nil {
 			if batch = append(batch, it); len(batch) == walkBatch {
 				flush()

@@ -18,8 +18,8 @@ func (t *Core) stored(e *entry.Entry) {
 	t.Config.OnStored(e)
 }
 
-// evicted gets each entry that has left the local tier. The tier calls it.
-func (t *Core) evicted(e any, cost int64, reason tier.EvictReason) {
+// removed gets each entry that has left the local tier. The tier calls it.
+func (t *Core) removed(e any, cost int64, reason tier.EvictReason) {
 	n := entry.In(e)
 	if n == nil {
 		return
@@ -29,7 +29,7 @@ func (t *Core) evicted(e any, cost int64, reason tier.EvictReason) {
 		c.Inc(measure.Evictions)
 		c.Add(measure.EvictedBytes, cost)
 	}
-	if t.Config.OnRemoved == nil {
+	if t.Config.OnRemoved == nil || reason == tier.Closed {
 		return
 	}
 	defer t.guardHook("OnRemoved")()

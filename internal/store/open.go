@@ -65,16 +65,10 @@ func New(cfg Config) (*Core, error) {
 		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.Now, Logger: t.Log, Watcher: t.Seen, Work: &t.Work})
 		t.All.Far = t.remote
 	}
+	t.Local.Open(tier.Hooks{Now: t.Now, ExpiresAt: entry.EndOf, Removed: t.removed}) // before another goroutine can use it
 	t.follow()
-	_, measured := unwrap.As[tier.Meter](t.Local)
-	if err := t.Seen.Observe(t.Numbers, measured, t.Follower != nil); err != nil { // all that Numbers reads exists
+	if err := t.Seen.Observe(t.Numbers, t.Follower != nil); err != nil { // all that Numbers reads exists
 		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
-	}
-	if n, ok := unwrap.As[tier.EvictNotifier](t.Local); ok {
-		n.OnEvict(t.evicted)
-	}
-	if x, ok := unwrap.As[tier.Expirer](t.Local); ok {
-		x.ExpireBy(t.Now, entry.EndOf)
 	}
 	return t, nil
 }
@@ -112,7 +106,7 @@ func (cfg *Config) validate() (codec.Set, *wire.Seal, error) {
 	if d := cfg.InvalidateWait; d < 0 {
 		fault("InvalidateWait", fmt.Errorf("%v is negative: set it to 1ms or more, or leave it 0 for 250ms", d))
 	}
-	fault("Local", faultOfPart(cfg.Local))
+	fault("Local", faultOfLocal(cfg.Local))
 	fault("Remote", faultOfPart(cfg.Remote))
 	fault("Log", faultOfPart(cfg.Log))
 	if cfg.Log != nil && !unwrap.IsNil(cfg.Log) {
@@ -120,10 +114,6 @@ func (cfg *Config) validate() (codec.Set, *wire.Seal, error) {
 	}
 	if len(errs) == 0 { // no part is a nil pointer
 		fault(cfg.faultOfCells())
-	}
-	if _, ok := unwrap.As[tier.EvictNotifier](cfg.Local); cfg.Local != nil && !ok && cfg.OnRemoved != nil && len(errs) == 0 {
-		fault("OnRemoved", fmt.Errorf("the local tier %T does not report what leaves it: give it the method OnEvict of tier.EvictNotifier, "+
-			"or Unwrap() tier.Local if it wraps a tier that has one, or leave OnRemoved nil", cfg.Local))
 	}
 	fault("Policies", cfg.Policies.Validate(policy.Default()))
 	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
@@ -214,19 +204,13 @@ func (t *Core) Close(ctx context.Context) error {
 // Numbers returns the numbers so far. They are read one by one while other goroutines count. So
 // two of them may differ by what happened between their readings.
 func (t *Core) Numbers() measure.Snapshot {
-	s := measure.Snapshot{Fences: t.Fences.Stats()}
+	s := measure.Snapshot{Fences: t.Fences.Stats(), Local: t.Local.Stats()}
 	t.mu.Lock()
 	all := slices.Collect(maps.Values(t.counts))
 	t.mu.Unlock()
 	s.Take(all, t.All)
 	if t.remote != nil {
 		s.Breaker = t.remote.Breaker()
-	}
-	if m, ok := unwrap.As[tier.Meter](t.Local); ok {
-		s.Bytes, s.Entries = m.Usage()
-	}
-	if b, ok := unwrap.As[tier.Budgeter](t.Local); ok {
-		s.Used, s.MaxBytes = b.Budget()
 	}
 	if t.Follower != nil {
 		s.Log = t.Follower.Stats()

@@ -8,10 +8,25 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
+// faultOfLocal returns why the field Local cannot be used as it is, or nil.
+func faultOfLocal(l tier.Local) error {
+	switch {
+	case l == nil:
+		return nil
+	case unwrap.IsNil(l):
+		return errNil(l)
+	}
+	return l.Validate()
+}
+
+func errNil(part any) error {
+	return fmt.Errorf("a nil %T: check the error of what made it, or leave the field nil", part)
+}
+
 // faultOfPart returns why a field with a tier or a log cannot be used as it is, or nil.
 func faultOfPart[I any](part I) error {
 	if unwrap.IsNil(part) {
-		return fmt.Errorf("a nil %T: check the error of what made it, or leave the field nil", part)
+		return errNil(part)
 	}
 	if v, ok := unwrap.As[tier.Validator](part); ok {
 		return v.Validate()

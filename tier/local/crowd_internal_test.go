@@ -73,11 +73,14 @@ func TestLargeEntriesFlushNothing(t *testing.T) {
 	}
 }
 
-// TestPanicLosesNoSet: OnEvict panics while a Set takes its room from other shards.
+// TestPanicLosesNoSet: Removed panics while a Set takes its room from other shards.
 func TestPanicLosesNoSet(t *testing.T) {
 	l := New(Config{MaxBytes: 32 << 20})
-	defer l.Close()
-	l.OnEvict(func(any, int64, tier.EvictReason) { panic("OnEvict") })
+	defer func() {
+		defer func() { _ = recover() }() // Close reports, too
+		_ = l.Close()
+	}()
+	l.Open(tier.Hooks{Removed: func(any, int64, tier.EvictReason) { panic("Removed") }})
 	var mine uint64
 	for i := uint64(0); l.total.Load()+1<<20 <= l.max; i++ { // fills only one shard
 		if localnode.Mix(i)>>l.shardShift != 0 {

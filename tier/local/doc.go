@@ -6,12 +6,10 @@
 //     never comes back.
 //  2. The costs of all entries plus [Overhead] for each never exceed MaxBytes.
 //  3. Entries that fit into MaxBytes together are all kept, if none takes more than a fifth of it.
-//  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
-//     nothing.
+//  4. The tier holds no lock while it reports an entry.
 //  5. No call waits for another, except for a mutex. The tier starts no goroutine, except for the
 //     sweeps of guarantee 6. Close ends them.
-//  6. If it knows the ends of its entries ([Tier.ExpireBy]), it removes entries that have ended before
-//     it evicts others, and all of them within a minute.
+//  6. It removes entries that have ended before it evicts others, and all of them within a minute.
 //
 // # The eviction policy
 //

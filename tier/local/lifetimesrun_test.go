@@ -63,16 +63,14 @@ func openFor(t testing.TB, capacity int) *local.Tier {
 }
 
 // lifetimeRatio replays the i-th of lifetimes in virtual time, and returns the hits in percent. The
-// tier gets the ends of its entries, if it wants them.
+// tier gets the ends of its entries.
 func lifetimeRatio(t *testing.T, i int, open func(t *testing.T, room int) tier.Local) (percent float64) {
 	t.Helper()
 	run := lifetimes[i]
 	synctest.Test(t, func(t *testing.T) {
 		l, begun := open(t, run.room), time.Now()
 		now := func() int64 { return int64(time.Since(begun)) }
-		if x, ok := l.(tier.Expirer); ok {
-			x.ExpireBy(now, func(e any) int64 { return e.(int64) })
-		}
+		l.Open(tier.Hooks{Now: now, ExpiresAt: func(e any) int64 { return e.(int64) }})
 		hits, counted := 0, 0
 		for _, a := range run.all() {
 			<-time.After(run.pause)

@@ -23,14 +23,7 @@ const (
 	maxSampling  = 16
 )
 
-var _ interface {
-	tier.Local
-	tier.EvictNotifier
-	tier.Expirer
-	tier.Meter
-	tier.Ranger
-	tier.Validator
-} = (*Tier)(nil)
+var _ tier.Local = (*Tier)(nil)
 
 // Config configures a [Tier]. The zero value means a tier of 64 MiB.
 type Config struct {
@@ -39,17 +32,16 @@ type Config struct {
 	MaxBytes int64
 }
 
-// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Expirer],
-// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
-// methods except OnEvict and ExpireBy may be called concurrently, also with Close.
+// Tier is an in-process tier. It implements [tier.Local]. Make one with [New]: the zero value is not
+// usable. All methods except Open may be called concurrently, also with Close.
 type Tier struct {
-	// Written by New, OnEvict and ExpireBy only.
+	// Written by New and Open only.
 	shards     []shard
 	shardShift uint8
 	sampled    uint64 // a mask: hashes with none of its bits are samples
 	max        int64
 	largest    int64 // charge of one entry
-	report     func(any, int64, tier.EvictReason)
+	removed    func(any, int64, tier.EvictReason)
 	err        error
 	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
 
@@ -65,8 +57,8 @@ type Tier struct {
 	ends   localnode.Ends
 }
 
-// New returns an empty tier. It starts no goroutine; see [Tier.ExpireBy]. With a wrong configuration, the tier holds
-// nothing and refuses every Set; [Tier.Validate] says why.
+// New returns an empty tier. It starts no goroutine; see [Tier.Open]. With a wrong configuration, the
+// tier holds nothing and refuses every Set; [Tier.Validate] says why.
 func New(c Config) *Tier {
 	t := &Tier{max: c.MaxBytes}
 	if t.max == 0 {
@@ -111,19 +103,19 @@ func (t *Tier) isFull() bool { return t.total.Load() > t.max/10*9 }
 // isSample reports whether the climb counts accesses of a mixed hash.
 func (t *Tier) isSample(mixed uint64) bool { return mixed&t.sampled == 0 }
 
-// OnEvict makes the tier report each entry that leaves it to f, with its cost. Call it before
-// first use, and at most once. f runs without a lock, on the goroutine whose call made the entry
-// leave. It must not call the tier. A panic of f reaches that caller and harms nothing: the
-// tier's work was complete before, and f still gets every other entry that left.
-func (t *Tier) OnEvict(f func(e any, cost int64, reason tier.EvictReason)) {
-	t.report = f
-}
-
-// ExpireBy makes the tier remove entries that have ended. A Set that finds no room removes some of
-// them first. While the tier holds an entry that has an end, it is also swept every 15 seconds, on
-// a goroutine of its own. A panic of the callback of [Tier.OnEvict] there ends the program.
-func (t *Tier) ExpireBy(now func() int64, end func(e any) int64) {
-	t.ends.Start(now, end, t.sweep)
+// Open gives the tier its clock, the ends of its entries and the function that gets each entry that
+// leaves. A function that is nil is not used. Call Open before first use.
+//
+// Removed runs without a lock, on the goroutine whose call made the entry leave. A panic reaches that
+// caller and harms nothing: the tier's work was complete before, and Removed still gets every other
+// entry that left.
+//
+// A Set that finds no room removes entries that have ended first. While the tier holds an entry that
+// has an end, it is also swept every 15 seconds, on a goroutine of its own. A panic of Removed there
+// ends the program.
+func (t *Tier) Open(h tier.Hooks) {
+	t.removed = h.Removed
+	t.ends.Start(h.Now, h.ExpiresAt, t.sweep)
 }
 
 // sweep removes all entries that are known to have ended. It asks a quarter of the entries for
@@ -144,19 +136,16 @@ func (t *Tier) sweep() (more bool) {
 	return more
 }
 
-// Usage returns the number of entries that Get finds, and their bytes by the costs given to Set,
-// without [Overhead]. It locks each shard in turn, so the sums are exact only when no other call
-// runs.
-func (t *Tier) Usage() (bytes, entries int64) {
+// Stats counts the bytes of the entries by the costs given to Set. Used counts [Overhead] for each
+// entry, too. It locks each shard in turn, so the sums are exact only when no other call runs.
+func (t *Tier) Stats() tier.LocalStats {
+	s := tier.LocalStats{Used: t.total.Load(), MaxBytes: t.max}
 	for i := range t.shards {
 		b, n := t.shards[i].usage()
-		bytes, entries = bytes+b, entries+n
+		s.Bytes, s.Entries = s.Bytes+b, s.Entries+n
 	}
-	return bytes, entries
+	return s
 }
-
-// Budget returns the charge of all entries, with [Overhead], and MaxBytes.
-func (t *Tier) Budget() (used, most int64) { return t.total.Load(), t.max }
 
 // Range calls f with each entry until f returns false. It takes no lock. It shows every entry
 // that stays in the tier, and may miss one that enters meanwhile.
@@ -173,13 +162,15 @@ func (t *Tier) Range(f func(e any) bool) {
 // Validate returns the fault of the configuration, or nil.
 func (t *Tier) Validate() error { return t.err }
 
-// Close removes every entry and reports none of them. After Close, Get misses and Set is refused.
+// Close removes every entry and reports it as Closed. After Close, Get misses and Set is refused.
 // Close may be repeated and returns nil.
 func (t *Tier) Close() error {
 	t.closed.Store(true)
 	t.ends.Close()
+	var out departures
 	for i := range t.shards {
-		t.shards[i].close()
+		t.shards[i].close(&out)
 	}
+	t.tell(&out)
 	return nil
 }

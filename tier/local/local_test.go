@@ -49,18 +49,15 @@ func TestFull(t *testing.T) {
 	config.CheckAccounts(t, l)
 }
 
-// Budget counts the overhead of each entry, too.
-func TestBudget(t *testing.T) {
+// Used counts the overhead of each entry, too.
+func TestUsed(t *testing.T) {
 	l := local.New(local.Config{MaxBytes: 1 << 20})
 	defer l.Close()
 	for h := range uint64(5) {
 		l.Set(h, h, 1000)
 	}
-	if used, most := l.Budget(); used != 5*(1000+local.Overhead) || most != 1<<20 {
-		t.Errorf("Budget = %d of %d", used, most)
-	}
-	_ = l.Close()
-	if used, _ := l.Budget(); used != 0 {
-		t.Errorf("after Close the entries take %d bytes", used)
+	want := tier.LocalStats{Bytes: 5000, Entries: 5, Used: 5 * (1000 + local.Overhead), MaxBytes: 1 << 20}
+	if got := l.Stats(); got != want {
+		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 }

@@ -33,11 +33,11 @@ const (
 	replaced
 	deleted
 	expired
-	forgotten // by Close
+	closed
 )
 
 var reasons = [...]tier.EvictReason{
-	evicted: tier.Evicted, rejected: tier.Rejected, replaced: tier.Replaced, deleted: tier.Deleted, expired: tier.Expired,
+	evicted: tier.Evicted, rejected: tier.Rejected, replaced: tier.Replaced, deleted: tier.Deleted, expired: tier.Expired, closed: tier.Closed,
 }
 
 // departures are nodes that have left and are reported after the locks are released. The zero

@@ -28,7 +28,7 @@ func (t *Tier) Get(hash uint64) (e any, ok bool) {
 // Set makes e visible under hash before it returns. Cost is in bytes; a negative cost counts as
 // zero. Set returns false when cost and [Overhead] exceed a fifth of MaxBytes. Then e is reported
 // as Rejected, and the older entry is removed and reported as Replaced. Set also returns false
-// when the tier is closed, and then reports nothing.
+// when the tier is closed, and then reports e as Closed.
 func (t *Tier) Set(hash uint64, e any, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
 	end := t.ends.Of(e)
@@ -41,6 +41,9 @@ func (t *Tier) Set(hash uint64, e any, cost int64) bool {
 	ok, done := s.set(n, end, m, &out, new(int64))
 	if !done {
 		ok = t.setLarge(s, n, end, m, &out)
+	}
+	if !ok {
+		out.add(n, closed)
 	}
 	t.tell(&out)
 	if ok {
@@ -68,12 +71,13 @@ func (t *Tier) setLarge(s *shard, n *node, end localnode.Tick, mixed uint64, out
 }
 
 func (t *Tier) refuse(s *shard, n *node) bool {
-	if t.closed.Load() {
-		return false
-	}
 	var out departures
-	s.remove(n.Hash, replaced, &out)
-	out.add(n, rejected)
+	if t.closed.Load() {
+		out.add(n, closed)
+	} else {
+		s.remove(n.Hash, replaced, &out)
+		out.add(n, rejected)
+	}
 	t.tell(&out)
 	return false
 }
@@ -104,7 +108,7 @@ func (t *Tier) take(charge int64) int64 {
 // tell reports the entries that left the tier, without a lock. When the callback panics, tell still
 // reports the rest.
 func (t *Tier) tell(out *departures) {
-	if t.report == nil || out.first == nil {
+	if t.removed == nil || out.first == nil {
 		return
 	}
 	defer func() {
@@ -115,6 +119,6 @@ func (t *Tier) tell(out *departures) {
 	for out.first != nil {
 		n := out.first
 		out.first, n.Newer = n.Newer, nil
-		t.report(n.Entry(), n.Cost(), reasons[n.Place])
+		t.removed(n.Entry(), n.Cost(), reasons[n.Place])
 	}
 }

@@ -128,7 +128,7 @@ func TestEachVictimOnce(t *testing.T) {
 	l := New(Config{MaxBytes: 64 << 10})
 	defer l.Close()
 	left := map[any]int{}
-	l.OnEvict(func(e any, _ int64, _ tier.EvictReason) { left[e]++ })
+	l.Open(tier.Hooks{Removed: func(e any, _ int64, _ tier.EvictReason) { left[e]++ }})
 	s := &l.shards[0]
 	var out departures
 	for h := range uint64(4) {
@@ -154,9 +154,9 @@ func TestEachVictimOnce(t *testing.T) {
 	s.contest(s.window.Tail, &out, &have)
 	l.total.Add(-have)
 	l.tell(&out)
-	bytes, entries := l.Usage()
-	if int64(s.main.Len) != entries || l.total.Load() != bytes+entries*Overhead {
-		t.Errorf("%d entries in main, %d in the table; %d charged, want %d", s.main.Len, entries, l.total.Load(), bytes+entries*Overhead)
+	st := l.Stats()
+	if want := st.Bytes + st.Entries*Overhead; int64(s.main.Len) != st.Entries || l.total.Load() != want {
+		t.Errorf("%d entries in main, %d in the table; %d charged, want %d", s.main.Len, st.Entries, l.total.Load(), want)
 	}
 	for e, n := range left {
 		if n != 1 {

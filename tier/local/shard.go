@@ -175,12 +175,12 @@ func (s *shard) usage() (bytes, entries int64) {
 }
 
 // close removes everything and refuses new entries.
-func (s *shard) close() {
+func (s *shard) close(out *departures) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := range s.table.All() {
-		n.Place = forgotten
 		s.tier.total.Add(-chargeOf(n))
+		out.add(n, closed)
 	}
 	s.table.Reset()
 	s.window, s.main, s.cost, s.closed = localnode.List{}, localnode.List{}, 0, true

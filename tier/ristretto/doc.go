@@ -9,11 +9,11 @@
 //  2. The costs of all entries plus [Overhead] for each stay within MaxBytes plus 5 % at every
 //     instant, and within MaxBytes plus about 2 % at rest.
 //  3. Entries that fit into MaxBytes together are all kept, if none takes more than a fifth of it.
-//  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
-//     nothing.
+//  4. The tier holds no lock while it reports an entry, except for evictions: these run under the lock that
+//     serializes them.
 //  5. The only goroutines are ristretto's two, and the sweeps of guarantee 6. Close ends them.
-//  6. If it knows the ends of its entries ([Tier.ExpireBy]), it removes all ended entries within a
-//     minute. It removes them before it moves others out of the front.
+//  6. It removes all ended entries within a minute. It removes them before it moves others out of the
+//     front.
 //
 // Less formally: one lock-free table finds every entry, so a hit is one probe and one bit in both
 // parts. Two policies decide what stays. New entries live in the front, under one SIEVE hand for

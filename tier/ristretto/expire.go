@@ -7,14 +7,6 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// ExpireBy makes the tier remove entries that have ended. A Set that would move entries out of the
-// front removes some of them first. While the tier holds an entry that has an end, it is also swept
-// every 15 seconds, in a separate goroutine. A panic of the callback of [Tier.OnEvict] there ends
-// the program.
-func (t *Tier) ExpireBy(now func() int64, end func(e any) int64) {
-	t.ends.Start(now, end, t.sweep)
-}
-
 // expireSome removes entries of the shard that have ended, if the front is over its limit.
 func (t *Tier) expireSome(s *shard) {
 	if !t.ends.Known() || t.front.Load() <= t.frontLimit() {

@@ -163,7 +163,7 @@ func TestVerdictOnTheGone(t *testing.T) {
 	const maxBytes = 64 << 10
 	l := open(t, maxBytes)
 	reasons := map[any][]tier.EvictReason{}
-	l.OnEvict(func(e any, _ int64, r tier.EvictReason) { reasons[e] = append(reasons[e], r) })
+	l.Open(tier.Hooks{Removed: func(e any, _ int64, r tier.EvictReason) { reasons[e] = append(reasons[e], r) }})
 	const n = 2000
 	var seq atomic.Int64 // makes entries distinct
 	l.AtHandover(func() {
@@ -211,7 +211,7 @@ func TestHitEntriesComeBack(t *testing.T) {
 	for i := range n {
 		l.Get(hashOf(i))
 	}
-	before, _ := l.Usage()
+	before := l.Stats().Bytes
 	for i := range n {
 		l.Set(hashOf(n+i), n+i, 100)
 	}
@@ -224,7 +224,7 @@ func TestHitEntriesComeBack(t *testing.T) {
 	if kept == 0 || len(*got) == 0 {
 		t.Errorf("%d of %d hit entries kept, %d reported; want some of each (%d bytes before)", kept, n, len(*got), before)
 	}
-	if _, entries := l.Usage(); entries+int64(len(*got)) != 2*n {
+	if entries := l.Stats().Entries; entries+int64(len(*got)) != 2*n {
 		t.Errorf("%d entries held and %d reported, want %d together", entries, len(*got), 2*n)
 	}
 	want := map[tier.EvictReason]bool{tier.Evicted: true, tier.Rejected: true}

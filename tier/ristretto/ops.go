@@ -21,7 +21,7 @@ func (t *Tier) Get(hash uint64) (e any, ok bool) {
 // Set makes e visible under hash before it returns. Cost is in bytes; a negative cost counts as
 // zero. Set returns false when cost and [Overhead] exceed a fifth of MaxBytes. Then e is reported
 // as Rejected, and the older entry is removed and reported as Replaced. Set also returns false
-// when the tier is closed, and then reports nothing.
+// when the tier is closed, and then reports e as Closed.
 //
 // About one Set in a hundred pays for a batch that moves to ristretto.
 func (t *Tier) Set(hash uint64, e any, cost int64) bool {
@@ -32,11 +32,13 @@ func (t *Tier) Set(hash uint64, e any, cost int64) bool {
 		return t.refuse(s, n)
 	}
 	if !t.reserve(s, chargeOf(n)) {
+		t.tell(n, tier.Closed)
 		return false
 	}
 	if !t.enter(s, n, end) {
 		t.front.Add(-chargeOf(n))
 		t.total.Add(-chargeOf(n))
+		t.tell(n, tier.Closed)
 		return false
 	}
 	t.ends.Entered(end)
@@ -66,6 +68,7 @@ func (t *Tier) enter(s *shard, n *node, end localnode.Tick) bool {
 
 func (t *Tier) refuse(s *shard, n *node) bool {
 	if t.closed.Load() {
+		t.tell(n, tier.Closed)
 		return false
 	}
 	defer t.tell(n, tier.Rejected) // even if the first report panics

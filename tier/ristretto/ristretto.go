@@ -31,16 +31,15 @@ type Config struct {
 	MaxBytes int64
 }
 
-// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Expirer],
-// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
-// methods except OnEvict and ExpireBy may be called concurrently, even with Close.
+// Tier is an in-process tier. It implements [tier.Local]. Make one with [New]: the zero value is not
+// usable. All methods except Open may be called concurrently, even with Close.
 type Tier struct {
-	// Written only by New, OnEvict and ExpireBy.
+	// Written only by New and Open.
 	shards     []shard
 	shardShift uint8
 	limits     limits
 	maxBytes   int64 // as configured
-	report     func(any, int64, tier.EvictReason)
+	removed    func(any, int64, tier.EvictReason)
 	err        error
 	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
 
@@ -96,36 +95,39 @@ func (t *Tier) shardOf(hash uint64) *shard {
 	return &t.shards[localnode.Mix(hash)>>t.shardShift]
 }
 
-// OnEvict makes the tier report each entry that leaves it to f, with its cost. Call it before
-// first use, and at most once. f runs on the goroutine whose call made the entry leave, and must
-// not call the tier. It runs without a lock, except for evictions: these run under the lock that
-// serializes them. A panic of f reaches that caller and harms nothing: the tier's work was
-// complete before, and f still gets every other entry that left.
-func (t *Tier) OnEvict(f func(e any, cost int64, reason tier.EvictReason)) {
-	t.report = f
+var _ tier.Local = (*Tier)(nil)
+
+// Open gives the tier its clock, the ends of its entries and the function that gets each entry that
+// leaves. A function that is nil is not used. Call Open before first use.
+//
+// Removed runs on the goroutine whose call made the entry leave. It runs without a lock, except for
+// evictions: these run under the lock that serializes them. A panic reaches that caller and harms
+// nothing: the tier's work was complete before, and Removed still gets every other entry that left.
+//
+// A Set that would move entries out of the front removes some of the ended ones first. While the tier
+// holds an entry that has an end, it is also swept every 15 seconds, in a separate goroutine. A panic
+// of Removed there ends the program.
+func (t *Tier) Open(h tier.Hooks) {
+	t.removed = h.Removed
+	t.ends.Start(h.Now, h.ExpiresAt, t.sweep)
 }
 
 func (t *Tier) tell(n *node, reason tier.EvictReason) {
-	if t.report != nil {
-		t.report(n.Entry(), n.Cost(), reason)
+	if t.removed != nil {
+		t.removed(n.Entry(), n.Cost(), reason)
 	}
 }
 
-// Usage returns the number of entries that Get finds, and their bytes by the costs given to Set,
-// without [Overhead]. It locks each shard in turn, so the sums are exact only when no other call
-// runs.
-func (t *Tier) Usage() (bytes, entries int64) {
+// Stats counts the bytes of the entries by the costs given to Set. Used counts [Overhead] for each
+// entry, too. It locks each shard in turn, so the sums are exact only when no other call runs.
+func (t *Tier) Stats() tier.LocalStats {
+	s := tier.LocalStats{MaxBytes: t.maxBytes}
 	for i := range t.shards {
 		b, n := t.shards[i].usage()
-		bytes, entries = bytes+b, entries+n
+		s.Bytes, s.Entries = s.Bytes+b, s.Entries+n
 	}
-	return bytes, entries
-}
-
-// Budget returns the charge of all entries, with [Overhead], and MaxBytes.
-func (t *Tier) Budget() (used, most int64) {
-	bytes, entries := t.Usage()
-	return bytes + entries*Overhead, t.maxBytes
+	s.Used = s.Bytes + s.Entries*Overhead
+	return s
 }
 
 // Range calls f with each entry until f returns false. It takes no lock. It shows every entry
@@ -143,17 +145,19 @@ func (t *Tier) Range(f func(e any) bool) {
 // Validate returns the fault of the configuration, or nil.
 func (t *Tier) Validate() error { return t.err }
 
-// Close removes every entry, reports none of them, and ends ristretto's goroutines before it
-// returns. After Close, Get misses and Set is refused. Close may be repeated and returns nil.
+// Close removes every entry, reports it as Closed, and ends ristretto's goroutines before it returns.
+// After Close, Get misses and Set is refused. Close may be repeated and returns nil.
 func (t *Tier) Close() error {
 	if !t.closed.CompareAndSwap(false, true) {
 		return nil
 	}
 	t.ends.Close()
+	var left []departure
 	for i := range t.shards {
-		t.shards[i].close()
+		left = t.shards[i].close(left)
 	}
 	t.main.stop()
 	t.queue.swap(new(batch))
+	t.tellLeft(left)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/internal/localnode"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // shard owns the hashes whose mixed top bits are the shard's index.
@@ -33,14 +34,16 @@ func (s *shard) usage() (bytes, entries int64) {
 	return s.cost, int64(s.table.Len())
 }
 
-// close removes everything and refuses new entries. Nodes become gone, so a running drain finds
-// nothing to do.
-func (s *shard) close() {
+// close removes everything, appends it to left, and refuses new entries. Nodes become gone, so a
+// running drain finds nothing to do.
+func (s *shard) close(left []departure) []departure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := range s.table.All() {
 		n.Place = gone
+		left = append(left, departure{n, tier.Closed})
 	}
 	s.table.Reset()
 	s.front, s.cost, s.closed = sieve{}, 0, true
+	return left
 }

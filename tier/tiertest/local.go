@@ -16,10 +16,9 @@ const LocalBudget = 1 << 20
 // oversize is more than a tier of LocalBudget bytes may accept.
 const oversize = LocalBudget * 2
 
-// TestLocal checks a local tier against every rule of [tier.Local], and of the optional
-// interfaces [tier.EvictNotifier], [tier.Expirer], [tier.Meter] and [tier.Ranger] that it implements. Each
-// subtest calls newLocal, which returns an empty tier of [LocalBudget] bytes. The suite closes
-// the tier. The tests of an Expirer call newLocal in a testing/synctest bubble.
+// TestLocal checks a local tier against every rule of [tier.Local]. Each subtest calls newLocal, which
+// returns an empty tier of [LocalBudget] bytes. The suite opens and closes the tier. The tests of
+// entries that end call newLocal in a testing/synctest bubble.
 func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 	t.Helper()
 	suitetest.Run(t, localTests, func(t *testing.T) *localTest {
@@ -59,7 +58,7 @@ var localTests = []suitetest.Case[*localTest]{
 			p.Set(1, cost)
 		}
 	})},
-	{"usage follows what is held", plays(func(p *localtest.Play) {
+	{"stats follow what is held", plays(func(p *localtest.Play) {
 		for i := range 10 {
 			p.Set(hashOf(i), 100)
 		}
@@ -70,7 +69,7 @@ var localTests = []suitetest.Case[*localTest]{
 		p.Settle()
 		p.Set(hashOf(1), oversize)
 	})},
-	{"usage stays within the budget", plays(func(p *localtest.Play) {
+	{"stats stay within the budget", plays(func(p *localtest.Play) {
 		p.Full = true
 		for i := range 8 * LocalBudget >> 10 {
 			p.Set(hashOf(i), 1<<10)
@@ -84,8 +83,8 @@ var localTests = []suitetest.Case[*localTest]{
 	{"entries end", localEnds},
 	{"get allocates nothing", localAllocs},
 	{"concurrent use", localConcurrent},
-	{"close while in use", localCloseInUse},
-	{"closed tier misses", localClosed},
+	{"a deleted entry does not come back", localDeletes},
+	{"close reports what is there", localClosed},
 	{"close releases the entries", localCloseReleases},
 }
 

@@ -2,7 +2,9 @@ package tiertest_test
 
 import (
 	"container/list"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -39,11 +41,11 @@ func newLRU() *lru {
 	return &lru{items: map[uint64]*list.Element{}, order: list.New(), notify: func(any, int64, tier.EvictReason) {}}
 }
 
-func (l *lru) OnEvict(f func(any, int64, tier.EvictReason)) { l.notify = f }
+func (l *lru) Validate() error { return nil }
 
-// ExpireBy looks at every entry every 20 seconds.
-func (l *lru) ExpireBy(now func() int64, end func(any) int64) {
-	l.now, l.end = now, end
+// Open looks at every entry every 20 seconds.
+func (l *lru) Open(h tier.Hooks) {
+	l.now, l.end, l.notify = h.Now, h.ExpiresAt, h.Removed
 	var sweep func()
 	sweep = func() {
 		l.mu.Lock()
@@ -56,9 +58,6 @@ func (l *lru) ExpireBy(now func() int64, end func(any) int64) {
 }
 
 func (l *lru) expireLocked() {
-	if l.end == nil {
-		return
-	}
 	for _, el := range l.items {
 		it := el.Value.(*lruItem)
 		switch end := l.end(it.e); {
@@ -79,10 +78,17 @@ func (l *lru) expireLocked() {
 	}
 }
 
-func (l *lru) Usage() (bytes, entries int64) {
+func (l *lru) Stats() tier.LocalStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bytes, int64(len(l.items))
+	s := tier.LocalStats{Bytes: l.bytes, Entries: int64(len(l.items)), Used: l.bytes, MaxBytes: tiertest.LocalBudget}
+	switch l.mutant {
+	case "knows no budget":
+		s.MaxBytes = 0
+	case "does not say what it uses":
+		s.Used = 0
+	}
+	return s
 }
 
 func (l *lru) Range(f func(any) bool) {
@@ -121,15 +127,15 @@ func (l *lru) Set(hash uint64, e any, cost int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
+		if l.mutant != "reports nothing when closed" {
+			l.notify(e, cost, tier.Closed)
+		}
 		return false
 	}
 	if l.mutant == "keeps the old entry" && cost > tiertest.LocalBudget {
 		return false
 	}
-	it := &lruItem{hash: hash, e: e, cost: cost}
-	if l.end != nil {
-		it.end = l.end(e)
-	}
+	it := &lruItem{hash: hash, e: e, cost: cost, end: l.end(e)}
 	if el, ok := l.items[hash]; ok {
 		if l.mutant == "ignores a replacement" {
 			return true
@@ -148,8 +154,16 @@ func (l *lru) Set(hash uint64, e any, cost int64) bool {
 		}
 	}
 	if cost > tiertest.LocalBudget {
-		l.notify(e, cost, tier.Rejected)
+		if l.mutant != "reports no refusal" {
+			l.notify(e, cost, tier.Rejected)
+		}
+		if l.mutant == "reports a refusal twice" {
+			l.notify(e, cost, tier.Rejected)
+		}
 		return false
+	}
+	if l.mutant == "brings back what was deleted" {
+		l.moveTheOldest()
 	}
 	l.items[hash] = l.order.PushFront(it)
 	l.bytes += cost
@@ -174,16 +188,53 @@ func (l *lru) Delete(hash uint64) {
 	}
 }
 
+// moveTheOldest has the oldest entry in no place for a moment.
+func (l *lru) moveTheOldest() {
+	el := l.order.Back()
+	if el == nil {
+		return
+	}
+	it := l.order.Remove(el).(*lruItem)
+	l.mu.Unlock()
+	runtime.Gosched()
+	l.mu.Lock()
+	switch was, ok := l.items[it.hash]; {
+	case !ok: // a Delete has come first
+		l.items[it.hash] = l.order.PushBack(it)
+		l.bytes += it.cost
+	case was == el:
+		l.items[it.hash] = l.order.PushBack(it)
+	}
+}
+
 func (l *lru) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed = true; l.sweeps != nil {
+	if l.sweeps != nil {
 		l.sweeps.Stop()
 	}
-	clear(l.items)
-	if l.mutant != "keeps its entries when closed" {
-		l.order.Init()
+	all := slices.Collect(maps.Values(l.items))
+	if l.mutant == "is closed too late" {
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
 	}
+	l.closed = true
+	for _, el := range all {
+		switch it := el.Value.(*lruItem); l.mutant {
+		case "reports nothing at Close":
+		case "is closed too late":
+			l.notify(it.e, it.cost, tier.Closed)
+		case "calls what it closes evicted":
+			l.drop(el, tier.Evicted)
+		case "keeps its entries when closed":
+			l.notify(it.e, it.cost, tier.Closed)
+		default:
+			l.drop(el, tier.Closed)
+		}
+	}
+	clear(l.items)
+	l.bytes = 0
 	return nil
 }
 
@@ -203,9 +254,4 @@ func (l *lru) drop(el *list.Element, reason tier.EvictReason) {
 
 func TestLocalSuiteAcceptsAPlainLRU(t *testing.T) {
 	tiertest.TestLocal(t, func(*testing.T) tier.Local { return newLRU() })
-}
-
-// A tier that reports nothing, counts nothing and lists nothing keeps the contract, too.
-func TestLocalSuiteAcceptsABareTier(t *testing.T) {
-	tiertest.TestLocal(t, func(*testing.T) tier.Local { return struct{ tier.Local }{newLRU()} })
 }

@@ -1,27 +1,27 @@
 package tiertest
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 
 	"github.com/twofold-go/twofold/internal/testkit/localtest"
 	"github.com/twofold-go/twofold/internal/testkit/race"
-	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // localEvictPanics has a callback that panics from time to time. The panic may reach the caller.
-// The tier must stay intact: each entry is resident or was reported once, Usage matches what the
+// The tier must stay intact: each entry is resident or was reported once, Stats matches what the
 // tier holds, and no lock stays locked.
 func localEvictPanics(t *localTest) {
-	suitetest.Need[tier.EvictNotifier](t, t.l)
 	d := localtest.Listen(t.l)
 	calls := 0
 	d.Heard = func() {
 		if calls++; calls%41 == 0 {
-			panic("OnEvict")
+			panic("Removed")
 		}
 	}
 	try := func(f func()) {
@@ -44,17 +44,15 @@ func localEvictPanics(t *localTest) {
 	}
 	d.Heard = func() {}
 	resident := d.Settle(t.T, t.l, 0, all)
-	if m, ok := t.l.(tier.Meter); ok {
-		if b, n := m.Usage(); n != resident || b != resident<<10 {
-			t.Errorf("Usage() = %d bytes, %d entries; want %d entries of 1 KiB", b, n, resident)
-		}
+	if s := t.l.Stats(); s.Entries != resident || s.Bytes != resident<<10 {
+		t.Errorf("Stats() = %+v; want %d entries of 1 KiB", s, resident)
 	}
 }
 
 // localRangeInUse has f use the tier, while other goroutines grow it. Range must show the entries
 // that stay.
 func localRangeInUse(t *localTest) {
-	r := suitetest.Need[tier.Ranger](t, t.l)
+	localtest.Mute(t.l)
 	const keys, rounds, crowd = 100, 20, 400
 	for i := range keys {
 		t.set(i, 1, 1)
@@ -73,7 +71,7 @@ func localRangeInUse(t *localTest) {
 	}
 	for range rounds {
 		seen := map[uint64]bool{}
-		r.Range(func(e any) bool {
+		t.l.Range(func(e any) bool {
 			le := e.(*localtest.Entry)
 			if le.Seq == 1 {
 				seen[le.Hash] = true
@@ -92,6 +90,7 @@ func localRangeInUse(t *localTest) {
 
 // localConcurrent gives each goroutine its own keys, on which it must read what it wrote.
 func localConcurrent(t *localTest) {
+	localtest.Mute(t.l)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -107,30 +106,58 @@ func localConcurrent(t *localTest) {
 	wg.Wait()
 }
 
-func localCloseInUse(t *localTest) {
+// localDeletes has goroutines set, delete and read a few hashes of a full tier. A Get that begins
+// after a Delete has returned must not find an entry whose Set had returned before that Delete began.
+func localDeletes(t *localTest) {
+	const hashes, rounds = 40, 30_000
+	localtest.Mute(t.l)
+	var clock atomic.Int64
+	var deleted [hashes]atomic.Int64 // when a Delete began that has returned
 	var wg sync.WaitGroup
-	started := make(chan struct{}, 4)
 	for g := range 4 {
 		wg.Go(func() {
-			for i := range 5000 {
-				e := t.set(g*5000+i, 0, 64+int64(i%8)*1000)
-				t.l.Get(e.Hash)
-				t.l.Delete(hashOf(i))
-				if i == 100 {
-					started <- struct{}{}
+			r := rand.New(rand.NewPCG(1, uint64(g)))
+			for seq := range rounds {
+				i := r.IntN(hashes)
+				switch seq % 4 {
+				case 0:
+					e := &timed{Entry: localtest.Entry{Hash: hashOf(i), Seq: seq}}
+					t.l.Set(e.Hash, e, 512)
+					e.set.Store(clock.Add(1))
+				case 1:
+					begun := clock.Add(1)
+					t.l.Delete(hashOf(i))
+					raise(&deleted[i], begun)
+				case 2:
+					since := deleted[i].Load()
+					got, ok := t.l.Get(hashOf(i))
+					if !ok {
+						continue
+					}
+					if e := got.(*timed); e.set.Load() != 0 && e.set.Load() < since {
+						t.Errorf("Get(%#x) = %v after a Delete that began when its Set had returned", e.Hash, e.Entry)
+						return
+					}
+				case 3: // pushes others out
+					e := &timed{Entry: localtest.Entry{Hash: hashOf(hashes + r.IntN(3000))}}
+					t.l.Set(e.Hash, e, 1024)
 				}
 			}
 		})
 	}
-	<-started
-	t.close()
-	if m, ok := t.l.(tier.Meter); ok {
-		if _, n := m.Usage(); n != 0 {
-			t.Errorf("Usage() after Close = %d entries, want 0", n)
-		}
-	}
 	wg.Wait()
-	t.wantMiss(hashOf(4999), "after Close")
+}
+
+// timed is an entry that knows when its Set had returned. Zero means not yet.
+type timed struct {
+	localtest.Entry
+	set atomic.Int64
+}
+
+// raise sets x to n unless it is higher.
+func raise(x *atomic.Int64, n int64) {
+	for old := x.Load(); old < n && !x.CompareAndSwap(old, n); old = x.Load() {
+	}
 }
 
 func localAllocs(t *localTest) {
@@ -140,17 +167,35 @@ func localAllocs(t *localTest) {
 	localtest.Allocs(t.T, t.l)
 }
 
+// localClosed: Close reports what is there, and a closed tier reports what is Set.
 func localClosed(t *localTest) {
-	e := t.set(1, 0, 8)
+	led := localtest.Listen(t.l)
+	all := []*localtest.Entry{t.set(1, 0, 8), t.set(2, 0, 8)}
 	t.close()
-	t.wantMiss(e.Hash, "after Close")
-	t.set(1, 0, 8) // must not panic
+	t.wantMiss(hashOf(1), "after Close")
+	all = append(all, t.set(1, 1, 8), t.set(3, 0, 8), t.set(4, 0, oversize))
 	t.l.Delete(hashOf(2))
-	t.wantMiss(e.Hash, "after Set on a closed tier")
+	t.wantMiss(hashOf(1), "after Set on a closed tier")
+	for i, e := range all {
+		want := localtest.Departure{Reason: tier.Closed, Cost: 8}
+		if i == 4 {
+			want.Cost = oversize
+		}
+		if got := led.Of(e); len(got) != 1 || got[0] != want {
+			t.Errorf("entry %d was reported as %v, want once as %v", i, got, want)
+		}
+	}
+	if s := t.l.Stats(); s.Bytes != 0 || s.Entries != 0 || s.Used != 0 {
+		t.Errorf("Stats() after Close = %+v, want an empty tier", s)
+	}
+	if e := (&localtest.Entry{}); t.l.Set(0, e, 8) {
+		t.Error("Set after Close = true, want false")
+	}
 }
 
 // localCloseReleases lets only the tier hold an entry.
 func localCloseReleases(t *localTest) {
+	localtest.Mute(t.l)
 	e := t.set(1, 0, 8)
 	there := weak.Make(e)
 	t.close()

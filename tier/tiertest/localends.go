@@ -1,6 +1,9 @@
 package tiertest
 
 import (
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,10 +13,9 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// localEnds checks the rules of [tier.Expirer], each in a bubble with a tier of its own. So a
+// localEnds checks the rules for entries that end, each in a bubble with a tier of its own. So a
 // goroutine or timer of the tier that does not end with Close fails the test.
 func localEnds(t *localTest) {
-	suitetest.Need[tier.Expirer](t, t.l)
 	another := t.another
 	suitetest.InBubble(t.T, []suitetest.Case[*ending]{
 		{"an ended entry leaves within a minute", endedLeaves},
@@ -21,11 +23,11 @@ func localEnds(t *localTest) {
 		{"an end that moves counts", endMoves},
 		{"an end that moves while the tier is idle counts", endMovesAgain},
 		{"ended entries make room first", endedMakeRoom},
+		{"each entry is reported once, however it leaves", leavesOnce},
 	}, func(t *testing.T) *ending {
 		w := &ending{localTest: localTest{T: t, l: another(t)}, begun: time.Now()}
 		t.Cleanup(w.close)
-		w.led = localtest.Listen(w.l)
-		w.l.(tier.Expirer).ExpireBy(w.now, func(e any) int64 { return e.(*mortal).end.Load() })
+		w.led = localtest.ListenTo(w.l, w.now, func(e any) int64 { return e.(*mortal).end.Load() })
 		return w
 	})
 }
@@ -40,7 +42,7 @@ type mortal struct {
 type ending struct {
 	localTest
 
-	led   *localtest.Ledger // may be nil
+	led   *localtest.Ledger
 	begun time.Time
 }
 
@@ -68,7 +70,7 @@ func (w *ending) held(all []*mortal, reason tier.EvictReason) (n int) {
 	for _, e := range all {
 		if got, ok := w.l.Get(e.Hash); ok && got == any(e) {
 			n++
-		} else if w.led != nil && reason != 0 {
+		} else if reason != 0 {
 			if got := w.led.Of(&e.Entry); len(got) != 1 || got[0] != (localtest.Departure{Reason: reason, Cost: 1 << 10}) {
 				w.Fatalf("an entry of 1 KiB that left was reported as %v, want once as %v", got, reason)
 			}
@@ -151,5 +153,52 @@ func endedMakeRoom(w *ending) {
 	w.setAll(2000, fresh, time.Hour)
 	if got := w.held(last, 0); got < part*19/20 {
 		w.Errorf("%d of %d entries stayed while there was room for new ones in place of ended ones, want nearly all", got, part)
+	}
+}
+
+// leavesOnce has goroutines set, replace, delete and refuse entries that end, and closes the tier
+// meanwhile. Each entry must be reported exactly once. One that Set does not keep is rejected, or the
+// tier was closed.
+func leavesOnce(w *ending) {
+	const hashes, rounds, pauses = 300, 200, 20
+	var wg sync.WaitGroup
+	var all [4][]*localtest.Entry
+	for g := range all {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(g)))
+			for range pauses {
+				time.Sleep(time.Second)
+				for range rounds {
+					e := &mortal{Entry: localtest.Entry{Hash: hashOf(r.IntN(hashes)), Seq: len(all[g])}}
+					e.end.Store(w.now() + r.Int64N(int64(20*time.Second)))
+					cost := r.Int64N(LocalBudget / 100)
+					if r.IntN(50) == 0 {
+						cost = oversize
+					}
+					all[g] = append(all[g], &e.Entry)
+					if !w.l.Set(e.Hash, e, cost) {
+						w.refused(&e.Entry, cost)
+					}
+					if r.IntN(3) == 0 {
+						w.l.Delete(hashOf(r.IntN(hashes)))
+					}
+				}
+			}
+		})
+	}
+	time.Sleep(15 * time.Second)
+	w.close()
+	if s := w.l.Stats(); s.Entries != 0 {
+		w.Errorf("Stats() after Close has %d entries, want 0", s.Entries)
+	}
+	wg.Wait()
+	w.led.Closed(w.T, slices.Concat(all[:]...))
+}
+
+// refused checks the report of an entry when its Set has returned false.
+func (w *ending) refused(e *localtest.Entry, cost int64) {
+	got := w.led.Of(e)
+	if len(got) != 1 || got[0].Cost != cost || got[0].Reason != tier.Rejected && got[0].Reason != tier.Closed {
+		w.Errorf("an entry that Set refused was reported as %v, want once as rejected or closed, with cost %d", got, cost)
 	}
 }

@@ -189,6 +189,8 @@ func withLocal(all map[string]func(t *testing.T)) map[string]func(t *testing.T) 
 		"allocates at the first hit", "keeps its entries when closed",
 		"sweeps once", "does not ask again", "asks at the first end only", "keeps ended entries", "removes early",
 		"calls it deleted", "evicts others first",
+		"knows no budget", "does not say what it uses", "reports nothing at Close", "calls what it closes evicted", "is closed too late",
+		"reports nothing when closed", "reports no refusal", "reports a refusal twice", "brings back what was deleted",
 	} {
 		all["local: "+name] = func(t *testing.T) {
 			tiertest.TestLocal(t, func(*testing.T) tier.Local {

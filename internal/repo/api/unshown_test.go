@@ -15,7 +15,6 @@ var unshown = map[string]string{
 	"cache.ReadCounts":        ofStats,
 	"cache.RefreshCounts":     ofStats,
 	"cache.InvalidationStats": ofStats,
-	"cache.LocalStats":        ofStats,
 	"cache.RemoteStats":       ofStats,
 	"invalidate.FenceStats":   ofStats,
 	"invalidate.LogStats":     ofStats,

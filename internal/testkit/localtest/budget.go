@@ -116,13 +116,13 @@ func watch(l Tier) (highest func() int64) {
 	}
 }
 
-// CheckAccounts compares the two accounts of a tier at rest: the charge, and the entries that Usage counts.
+// CheckAccounts compares the two accounts of a tier at rest: the charge, and the entries that Stats counts.
 func (c Config) CheckAccounts(t *testing.T, l Tier) {
 	t.Helper()
 	total, part := l.Charged()
-	bytes, entries := l.Usage()
-	if want := bytes + entries*c.Overhead; total != want || part < 0 || part > total {
-		t.Errorf("charged %d, of which %d in a part; want %d in all by Usage", total, part, want)
+	s := l.Stats()
+	if want := s.Bytes + s.Entries*c.Overhead; total != want || s.Used != want || part < 0 || part > total {
+		t.Errorf("charged %d, of which %d in a part; want %d in all by %+v", total, part, want, s)
 	}
 }
 

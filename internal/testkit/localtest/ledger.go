@@ -4,6 +4,7 @@ package localtest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -33,19 +34,29 @@ type Ledger struct {
 	left map[*Entry][]Departure
 }
 
-// Listen returns the ledger of l, or nil when the tier is not a [tier.EvictNotifier].
+// Mute opens l. Its entries never end, and no one hears what leaves it.
+func Mute(l tier.Local) {
+	l.Open(tier.Hooks{Now: stopped, ExpiresAt: never, Removed: func(any, int64, tier.EvictReason) {}})
+}
+
+func stopped() int64 { return 0 }
+
+func never(any) int64 { return math.MaxInt64 }
+
+// Listen opens l with a ledger. Its entries never end.
 func Listen(l tier.Local) *Ledger {
-	n, ok := l.(tier.EvictNotifier)
-	if !ok {
-		return nil
-	}
+	return ListenTo(l, stopped, never)
+}
+
+// ListenTo opens l with a ledger, a clock, and the ends of its entries.
+func ListenTo(l tier.Local, now func() int64, expiresAt func(e any) int64) *Ledger {
 	led := &Ledger{left: map[*Entry][]Departure{}}
-	n.OnEvict(func(e any, cost int64, reason tier.EvictReason) {
+	l.Open(tier.Hooks{Now: now, ExpiresAt: expiresAt, Removed: func(e any, cost int64, reason tier.EvictReason) {
 		led.record(entryOf(e), Departure{reason, cost})
 		if led.Heard != nil {
 			led.Heard()
 		}
-	})
+	}})
 	return led
 }
 
@@ -91,6 +102,16 @@ func (led *Ledger) Settle(t *testing.T, l tier.Local, late time.Duration, entrie
 		return "", true
 	})
 	return held
+}
+
+// Closed checks a tier that is closed and no longer in use: it has reported each of the entries exactly once.
+func (led *Ledger) Closed(t *testing.T, entries []*Entry) {
+	t.Helper()
+	for _, e := range entries {
+		if how := led.Of(e); len(how) != 1 {
+			t.Fatalf("entry %v of a closed tier was reported as %v, want exactly once", *e, how)
+		}
+	}
 }
 
 // Eventually repeats check until it holds, but not for longer than late. What says why it does not

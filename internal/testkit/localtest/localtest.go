@@ -14,10 +14,6 @@ import (
 // Tier is what the tiers of this project have in common.
 type Tier interface {
 	tier.Local
-	tier.EvictNotifier
-	tier.Meter
-	tier.Ranger
-	tier.Validator
 
 	// Charged returns the charge against MaxBytes, and the part of it in a place with a limit of
 	// its own.
@@ -33,10 +29,7 @@ type Config struct {
 }
 
 // Open returns l, which the end of the test closes.
-func Open[T interface {
-	tier.Local
-	tier.Validator
-}](t testing.TB, l T) T {
+func Open[T tier.Local](t testing.TB, l T) T {
 	t.Helper()
 	if err := l.Validate(); err != nil {
 		t.Fatalf("Validate() = %v, want nil", err)
@@ -121,9 +114,9 @@ type Event struct {
 }
 
 // Record returns the list to which the reports of l are added. Only one goroutine may use l.
-func Record(l tier.EvictNotifier) *[]Event {
+func Record(l tier.Local) *[]Event {
 	var all []Event
-	l.OnEvict(func(e any, cost int64, r tier.EvictReason) { all = append(all, Event{e, cost, r}) })
+	l.Open(tier.Hooks{Removed: func(e any, cost int64, r tier.EvictReason) { all = append(all, Event{e, cost, r}) }})
 	return &all
 }
 
@@ -141,8 +134,8 @@ func (c Config) oversize(t *testing.T) {
 func (c Config) negative(t *testing.T) {
 	l := c.open(t, 1<<20)
 	l.Set(1, "v", -5)
-	if b, n := l.Usage(); b != 0 || n != 1 {
-		t.Errorf("Usage() = %d, %d; want 0, 1", b, n)
+	if s := l.Stats(); s.Bytes != 0 || s.Entries != 1 {
+		t.Errorf("Stats() = %+v; want 0 bytes, 1 entry", s)
 	}
 }
 
@@ -154,15 +147,20 @@ func (c Config) close(t *testing.T) {
 	}
 	wantClosed(t, l)
 	wantClosed(t, l)
-	if l.Set(1, "v", 1) || l.Set(1, "huge", 1<<30) {
+	if l.Set(1, "v", 100) || l.Set(1, "huge", 1<<30) {
 		t.Error("Set after Close = true, want false")
 	}
 	l.Delete(trace.Hash(1))
-	if b, n := l.Usage(); b != 0 || n != 0 {
-		t.Errorf("Usage() after Close = %d, %d; want 0, 0", b, n)
+	if got, want := l.Stats(), (tier.LocalStats{MaxBytes: 1 << 20}); got != want {
+		t.Errorf("Stats() after Close = %+v; want %+v", got, want)
 	}
-	if len(*got) != 0 {
-		t.Errorf("Close reported %v, want nothing", *got)
+	for _, e := range *got {
+		if e.Reason != tier.Closed {
+			t.Errorf("reported %v, want only what was closed", e)
+		}
+	}
+	if n := len(*got); n != 502 {
+		t.Errorf("Close and the Sets after it reported %d entries, want 502", n)
 	}
 }
 
@@ -183,11 +181,11 @@ func (c Config) bubble(t *testing.T) {
 func (c Config) node(t *testing.T) {
 	l := c.open(t, 1<<20)
 	left := map[any]int{}
-	l.OnEvict(func(e any, cost int64, _ tier.EvictReason) {
+	l.Open(tier.Hooks{Removed: func(e any, cost int64, _ tier.EvictReason) {
 		if left[e]++; cost != 10 {
 			t.Errorf("reported a cost of %d, want 10", cost)
 		}
-	})
+	}})
 	a, b := new(localnode.Node), new(localnode.Node)
 	want := func(hash uint64, e *localnode.Node) {
 		t.Helper()
@@ -211,7 +209,7 @@ func (c Config) node(t *testing.T) {
 	if left[a] != 1 || left[b] != 1 {
 		t.Errorf("reported %v, want a and b once each", left)
 	}
-	if _, n := l.Usage(); n != 3 {
+	if n := l.Stats().Entries; n != 3 {
 		t.Errorf("%d entries, want 3", n)
 	}
 }

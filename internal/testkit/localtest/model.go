@@ -38,16 +38,14 @@ func Model(t *testing.T, l tier.Local, maxCost int64, late time.Duration) {
 		p := player{t, l, led, rand.New(rand.NewPCG(seed, uint64(g))), map[uint64]*Entry{}}
 		return p.play(g, maxCost)
 	})
-	if led != nil {
-		led.Settle(t, l, late, all)
-	}
+	led.Settle(t, l, late, all)
 }
 
 // player is one goroutine of a [Model].
 type player struct {
 	t      *testing.T
 	l      tier.Local
-	led    *Ledger // may be nil
+	led    *Ledger
 	r      *rand.Rand
 	newest map[uint64]*Entry
 }
@@ -85,7 +83,7 @@ func (p player) get(h uint64) {
 	if ok && got != any(want) {
 		p.t.Errorf("Get(%#x) = %v, want %v or a miss", h, got, want)
 	}
-	if !ok && want != nil && p.led != nil && !p.t.Failed() && p.stillMissing(want) {
+	if !ok && want != nil && !p.t.Failed() && p.stillMissing(want) {
 		p.t.Errorf("Get(%#x) missed %v, which was never reported", h, *want)
 	}
 }
@@ -133,15 +131,14 @@ func Compete(t *testing.T, l tier.Local, maxBytes int64, late time.Duration) {
 		}
 		return all
 	})
-	if led != nil {
-		led.Settle(t, l, late, all)
-	}
+	led.Settle(t, l, late, all)
 }
 
 // Allocs checks that a Get allocates nothing, whether it hits or misses, and also when it is the
 // first one of its entry. The tier needs room for 1 MiB.
 func Allocs(t *testing.T, l tier.Local) {
 	t.Helper()
+	Mute(l)
 	const entries = 1000
 	for i := range uint64(entries) {
 		l.Set(trace.Hash(i), &Entry{}, 700)

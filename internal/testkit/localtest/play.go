@@ -19,7 +19,7 @@ type Play struct {
 	Full     bool          // it may evict or reject
 
 	t    *testing.T
-	led  *Ledger // nil when the tier is not an EvictNotifier
+	led  *Ledger
 	held map[uint64]placed
 	left []departed
 }
@@ -105,7 +105,7 @@ func (p *Play) settled() (what string, ok bool) {
 		switch {
 		case there && got == any(h.e):
 			resident[h.e], bytes = true, bytes+h.cost
-			if p.led != nil && len(p.led.Of(h.e)) > 0 {
+			if len(p.led.Of(h.e)) > 0 {
 				return fmt.Sprintf("entry %v is there, and was reported as %v", *h.e, p.led.Of(h.e)), false
 			}
 		case there || len(p.held) <= few:
@@ -115,30 +115,25 @@ func (p *Play) settled() (what string, ok bool) {
 		}
 	}
 	for _, d := range left {
-		if p.led == nil {
-			break
-		}
 		if got := p.led.Of(d.e); len(got) != 1 || got[0].Cost != d.cost || !slices.Contains(d.reasons, got[0].Reason) {
 			return fmt.Sprintf("entry %v was reported as %v, want once, with cost %d and one of %v", *d.e, got, d.cost, d.reasons), false
 		}
 	}
-	if m, is := p.Tier.(tier.Meter); is {
-		if b, n := m.Usage(); b != bytes || n != int64(len(resident)) || b > p.MaxBytes {
-			return fmt.Sprintf("Usage() = %d, %d; want %d, %d, and at most %d bytes", b, n, bytes, len(resident), p.MaxBytes), false
-		}
+	s := p.Tier.Stats()
+	if s.Bytes != bytes || s.Entries != int64(len(resident)) || s.Bytes > s.MaxBytes || s.MaxBytes != p.MaxBytes {
+		return fmt.Sprintf("Stats() = %+v; want %d bytes in %d entries, of a budget of %d", s, bytes, len(resident), p.MaxBytes), false
+	}
+	if s.Used < s.Bytes || (s.Used == 0) != (s.Entries == 0) {
+		return fmt.Sprintf("Stats() = %+v; want Used to be at least Bytes, and 0 only without entries", s), false
 	}
 	return p.shown(resident)
 }
 
 // shown compares what Range shows with what Get finds. Range must stop when it is told to.
 func (p *Play) shown(resident map[any]bool) (what string, ok bool) {
-	r, is := p.Tier.(tier.Ranger)
-	if !is {
-		return "", true
-	}
 	all, calls := map[any]bool{}, 0
-	r.Range(func(e any) bool { all[e] = true; return true })
-	r.Range(func(any) bool { calls++; return calls < 3 })
+	p.Tier.Range(func(e any) bool { all[e] = true; return true })
+	p.Tier.Range(func(any) bool { calls++; return calls < 3 })
 	return fmt.Sprintf("Range shows %d entries, want %d; and %d before f stops it", len(all), len(resident), calls),
 		maps.Equal(all, resident) && calls == min(3, len(all))
 }
