@@ -26,7 +26,7 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		Namespace: cfg.Namespace, Tenant: cmp.Or(cfg.Tenant, DefaultTenant), Policy: cfg.Policy, LocalOnly: cfg.LocalOnly,
 		MaxBatch: cfg.MaxBatch, Codec: cfg.Codec, Schema: cfg.Schema,
 		Loader: anyOf(cfg.Load), LoadsMany: cfg.LoadMany != nil, WantsLoad: cfg.wantsLoad, Tagged: cfg.Tags != nil,
-		Key: reflect.TypeFor[K](), Value: reflect.TypeFor[V](), KeyFault: key.CheckType[K](), KeyHashed: key.Hashes[K](),
+		Key: reflect.TypeFor[K](), Value: reflect.TypeFor[V](), KeyFault: key.CheckType[K](), KeyHashed: key.Hashes[K](), KeySpelled: isSpelled(reflect.TypeFor[K]()),
 		Size: sizeOf(cfg.Size), ItemSize: int64(unsafe.Sizeof(it)),
 	})
 	if err != nil {

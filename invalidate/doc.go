@@ -162,28 +162,19 @@
 // cell cannot be removed, because the remote tier is down, the log fences the key like a prefix
 // that covers only this key. Then no process needs the cell to be gone.
 //
-// # What is forgotten
+// # What is remembered
 //
-// The tables remember at least the last 131,072 different keys, and as many tags and
-// prefixes. Before a process forgets older fences, it checks every entry of the local tier once in
-// the background, and the entry notes the tick. Therefore other invalidations do not end an entry.
-// There are two exceptions, and [FenceStats] counts them:
+// What is in the local tier hears of an invalidation when it is applied: the invalidation of a key removes
+// its entry, and every other one is written where the entries that it covers look. So no number of other
+// invalidations ends an entry, with one exception: an entry that is not read while more than 4,096 prefixes
+// that end inside an id of its namespace are invalidated.
 //
-//   - fences that come faster than entries can be checked; then the tables remember 524,288 of each
-//     kind;
-//   - a load that takes longer than 131,072 invalidations.
-//
-// In each case the process cannot know whether a forgotten fence covers the entry or the
-// load. It treats the entry or the load as covered.
-//
-// Frames in the remote tier are compared by position. A reader refuses a frame that is older
-// than the newest forgotten prefix. It refuses a frame with tags that is older than the newest
-// forgotten tag. It refuses the frame of a built value that is older than the newest forgotten key.
-//
-// The tables remember as many soft fences, for as long. An entry that a forgotten soft fence may
-// cover is dead, and not stale, because the process no longer knows when it expired. This includes
-// every frame that is older than the newest forgotten soft fence of a key. The moments of soft
-// fences are kept forever: exact to a millisecond for the latest 131,072, and coarser before.
+// What is in flight is compared with a history: loads that run, by tick, and frames of the remote tier, by
+// position. The history has at least the last 98,000 different keys and as many tags, and fewer prefixes;
+// [FenceStats] says how far back that reaches. A load that is older answers its callers and is not stored.
+// A reader refuses a frame with tags that is older than the newest forgotten tag, and the frame of a built
+// value that is older than the newest forgotten key or prefix. An Expire is remembered in the same way. What
+// a forgotten one may cover is dead, and not stale, because it is not known when it expired.
 //
 // # Without a log
 //

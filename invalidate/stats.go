@@ -2,27 +2,21 @@ package invalidate
 
 import "time"
 
-// FenceStats describes the fences that a process remembers, and what it discarded because it cannot
-// remember all of them.
+// FenceStats describes what a process remembers of invalidations. It remembers them for loads that run and
+// for cells that other processes stored: what is in the local tier hears of an invalidation at once.
 type FenceStats struct {
-	// Keys, Prefixes and Tags count the fences that are remembered exactly now. A scope that
-	// was fenced again after a while counts more than once. The limit is 524,288 of each, in
-	// 28 MB, and 36 MB for prefixes. Half of that is usual. With more than a million entries in
-	// the local tier, the limit is half their number, in 28 bytes for each entry.
-	Keys, Prefixes, Tags int64
+	// Keys, Tags and Prefixes count the scopes whose last invalidation is remembered, and Expired those
+	// with a remembered Expire. They take at most 25 MB together.
+	Keys, Tags, Prefixes, Expired int64
 
-	// Expired counts the fences of Expire, of all kinds together. The limit for each kind is
-	// the same.
-	Expired int64
+	// Nodes counts the tags, the keys of parts and the like that entries of the local tier depend on.
+	Nodes int64
 
-	// Forgotten counts entries and loads that were discarded because the process no longer
-	// remembers a fence that may cover them.
+	// Reach is how far back every invalidation is remembered.
+	Reach time.Duration
+
+	// Forgotten counts loads and entries that were discarded because they are older than that.
 	Forgotten int64
-
-	// Waits counts calls that waited because fences came faster than the entries could be
-	// checked, and Waited is how long they waited in all. Reads do not wait.
-	Waits  int64
-	Waited time.Duration
 }
 
 // LogStats describes what a process has seen of its log, and done with it, since it follows it.

@@ -204,7 +204,7 @@ func (a *Ask) peek(ctx context.Context, i int, give give) bool {
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
 // the flight began.
 func (a *Ask) overtook(f *flight) bool {
-	fresh, overtaken := a.j.Core.Fences.Overtaken(f.mark, f.j.Hash, f.j.FullKey(), nil)
+	fresh, overtaken := f.j.Overtaken(f.mark, nil)
 	return overtaken || fresh != fence.Forever
 }
 
@@ -220,7 +220,7 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 		return false
 	case it.LoadedAt < a.j.MinLoaded: // MaxAge
 		return false
-	case it.ClearTick.Load() < a.tick && !f.j.Unfenced(it): // a fence from before the call, perhaps from before the store
+	case it.Mark() < a.tick && !f.j.Unfenced(it): // a fence from before the call, perhaps from before the store
 		return false
 	case !a.leased && a.called-it.ReadAt() >= a.j.Core.Bound && !a.j.View.Clear(it): // no lease: the tick proves nothing
 		return false

@@ -28,7 +28,7 @@
 //	a flight    all its callers; its job and mark never change, the rest has its own locks
 //	a run       the party's goroutine; runs are copied from party to party and have no locks
 //	an Entry    its maker, until it is put into the local tier or given to a caller; then all. From
-//	            then on only its atomic fields change: ClearAt, ClearTick, Ended and nextTry
+//	            then on only its state, seen, Ended and nextTry change, and the local tier takes it once
 //	a claim     the run that was granted it, in the remote tier, until a fill, an invalidation, or ClaimTTL
 //	an address  of the local tier: the lock of Core.PutsOf, for the check and the store together
 //	a late      the timer's goroutine. It ends flights whose load is late, and never reads a run
@@ -39,7 +39,7 @@
 // fence that covers the value has come since, the load was overtaken: it is repeated while a caller
 // waits, and its value is stored nowhere (flight.conclude, run.keepOrDrop). In the remote tier the
 // invalidation has removed the claim, so the fill fails, and this process keeps nothing either
-// (run.filled). Between the two, put checks the fences again under the lock (store.Job.PutLocked).
+// (run.filled). Between the two, put asks the history again, under the locks of what the entry depends on (store.Job.PutLocked).
 //
 // A hit races an invalidation of another process. The reader takes the lease first and then looks at the
 // fences; the follower stores fences first and then extends the lease (lease.go of store). So either the

@@ -123,7 +123,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 		it.EndFreshness()
 	}
 	a.it = it
-	_, a.overtaken = f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &it.Deps)
+	_, a.overtaken = f.j.Overtaken(a.mark, &it.Deps)
 }
 
 // dependOn makes an entry depend on everything that the entry it replaces depends on.

@@ -16,10 +16,10 @@ var before = []struct {
 	first, then, why string
 	every            bool // every call of first, not only the first one
 }{
-	{"lease.read", "fences.clear fences.tick unfenced checkframe find isconfirmed covers", "a fence stored in between, and the lease extended behind it, would be missed", false},
+	{"lease.read", "quiet fences.tick unfenced checkframe find isconfirmed covers", "a fence stored in between, and the lease extended behind it, would be missed", false},
 	{"follower.owes", "checkframe", "an invalidation that comes into the log in between leaves a fence that was not looked for", false},
 	{"fences.capture", "far.get far.getmany far.look far.claimmany guard", "what is invalidated in between would be older than its mark", false},
-	{"fences.generation", "fences.clear", "a fence stored in between would count as checked", true},
+	{"fences.tick", "fences.hold", "an Expire in between would count as seen", true},
 }
 
 func TestLeaseIsReadBeforeFences(t *testing.T) {

@@ -68,12 +68,12 @@ func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
 func (s *Setting) keepAs(as fence.Mark) {
 	j := &s.Job
 	mark := j.Core.Fences.Capture()
-	fresh, ok := j.Core.Fences.Accepts(as, j.Hash, j.FullKey(), &s.It.Deps)
+	fresh, ok := j.Accepts(as, &s.It.Deps)
 	if !ok { // an invalidation or another Set came last
 		j.View.Counts.Inc(measure.FillLost)
 		return
 	}
-	s.It.ClearTick.Store(mark.Tick)
+	s.It.Date(mark)
 	if fresh != fence.Forever {
 		s.It.Expire(fresh)
 	}

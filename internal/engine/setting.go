@@ -77,13 +77,19 @@ func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, e
 
 // replace fences the key and stores the entry in the same step.
 func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, keep bool) error {
-	j.Core.Fences.Await(ctx) // before the lock
 	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
 	defer mu.Unlock()
-	j.Core.Fences.FenceKey(j.Hash)
-	if !keep || j.Opts.Skip&store.Local != 0 {
-		j.Core.Local.Delete(j.Addr)
+	keep = keep && j.Opts.Skip&store.Local == 0
+	j.Core.Fences.Replace(j.Hash, func() {
+		if old := j.View.Lookup(j.Addr, j.Same); old != nil {
+			old.End()
+		}
+		if !keep {
+			j.Core.Local.Delete(j.Addr)
+		}
+	})
+	if !keep {
 		return nil
 	}
 	date(j, it)
@@ -101,7 +107,7 @@ func (s *Setting) freeze(as fence.Mark) (cell []byte, ttl time.Duration, err err
 // date gives an entry the age of what this process knows now, and returns the mark of that.
 func date(j *store.Job, it *entry.Entry) fence.Mark {
 	mark := j.Core.Fences.Capture()
-	it.ClearTick.Store(mark.Tick)
+	it.Date(mark)
 	it.LoadedHere(j.Core.Now(), 0)
 	ttl := cmp.Or(j.Opts.TTL, j.Policy.TTL)
 	if empty(it) {

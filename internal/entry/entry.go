@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -20,8 +21,7 @@ const Never = int64(1<<63 - 1)
 const longAgo = -int64(1 << 62)
 
 // Entry is what the engine knows of an entry of the local tier, and of the result of every load: a
-// value, or a remembered absence or error. Once it is shared, only ClearAt, ClearTick, Ended and nextTry
-// change. Times are nanoseconds since Open.
+// value, or a remembered absence or error. Once it is shared, only seen, state, Ended and nextTry change. Times are nanoseconds since Open.
 //
 // An entry is the last part of an item, which holds the key and the value before it. Both are one
 // allocation, and the order of the fields matters. The key and the value, the fields that every hit
@@ -32,15 +32,15 @@ type Entry struct {
 	_ [0]func() // not comparable: the compiler makes no comparison of items
 
 	QuietUntil     int64         // a hit before it takes the fast path
-	Home           *Home         // compared by pointer, then by fences and space
-	ClearAt        atomic.Uint64 // Fences.Generation when no fence covered it; or covered, or expired
-	low            uint32        // the low half of the full key's hash, for the fences
-	Plain          bool          // set by Put: it has no Err and no tags
+	Home           *Home         // compared by pointer, then by namespace
+	mark           uint64        // Mark.Tick: what the process knew before the load or the fetch
+	seen           atomic.Uint64 // the tick up to which it was compared with Expires and prefixes
+	state          atomic.Uint32 // held, left, dead, expired
+	Plain          bool          // set by Put: it has no Err and depends on nothing
 	here           bool          // loaded by this process: its age is by this process's own clock
 	localnode.Node               // what the local tier knows the entry by
 
-	ClearTick atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
-	LoadedAt  int64         // when the load began
+	LoadedAt int64 // when the load began
 	seal
 	*Rare
 	unquiet  lifetimes.Span // from QuietUntil it is fresh for so long
@@ -86,18 +86,27 @@ type Rare struct {
 	PartsOlder int64         // LoadedAt minus the moment at which its oldest part was last confirmed
 	Err        error         // of a remembered absence or error; a hit returns it
 	TagSet
-	Terms *wire.Terms // nil: unsaid
+	nodes []*fence.Node // of what it depends on, while the local tier has it
+	Terms *wire.Terms   // nil: unsaid
 }
 
 // common is the rare part of entries that need none.
 var common = &Rare{shared: true, TrustUntil: Never}
 
-// Init makes an entry that holds a key ready for a value. hash is that of the full key, and it is
-// born at a tick.
-func (it *Entry) Init(home *Home, hash, tick uint64) {
-	it.Home, it.low, it.Rare = home, uint32(hash), common //nolint:gosec // the low half is what is wanted
-	it.ClearTick.Store(tick)
+// Init makes an entry that holds a key ready for a value.
+func (it *Entry) Init(home *Home, mark fence.Mark) {
+	it.Home, it.Rare = home, common
+	it.Date(mark)
 }
+
+// Date gives an entry that is not shared yet the mark of what the process knows now.
+func (it *Entry) Date(mark fence.Mark) {
+	it.mark = mark.Tick
+	it.seen.Store(mark.Tick)
+}
+
+// Mark returns the tick of the entry's mark.
+func (it *Entry) Mark() uint64 { return it.mark }
 
 // LoadedHere notes that this process loaded the value, when, and how long that took.
 func (it *Entry) LoadedHere(begun int64, took time.Duration) {
@@ -107,7 +116,7 @@ func (it *Entry) LoadedHere(begun int64, took time.Duration) {
 // Overhead returns about how much memory the item takes besides its fields, its key and its value.
 func (it *Entry) Overhead() (n int64) {
 	if !it.shared {
-		n += int64(unsafe.Sizeof(*it.Rare)) + int64(8*(len(it.Deps.Tags)+len(it.Keys)+len(it.Prefixes)))
+		n += int64(unsafe.Sizeof(*it.Rare)) + int64(8*(len(it.Deps.Tags)+len(it.Keys)+len(it.Prefixes)+len(it.nodes)))
 	}
 	if it.Terms != nil {
 		n += int64(unsafe.Sizeof(*it.Terms))
@@ -147,7 +156,7 @@ func (it *Entry) serve(staleFor, hopeFor time.Duration, usual *Usual) {
 	}
 }
 
-// FullKey spells the key. It succeeded once before the entry was made. It implements fence.Keyed.
+// FullKey spells the key. It succeeded once before the entry was made.
 func (it *Entry) FullKey() string {
 	full, err := it.Home.Owner.KeyOf(it)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 
 // Home is what the entries of one tenant's part of a cache share.
 type Home struct {
+	In     *fence.Namespace // the same for all views of the tenant and the namespace
 	Space  key.Space
 	Fences *fence.Fences // of the Tiers
-	Part   uint16        // of fences of the space's prefixes
 	Owner  Owner
 }
 

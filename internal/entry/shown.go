@@ -32,16 +32,17 @@ func (d *Rare) Built() bool { return len(d.Keys) > 0 }
 // built from.
 func (d *Rare) BuiltFrom(s invalidate.Scope) bool {
 	hash := s.Hash()
-	if f, ok := fence.BuiltOf(invalidate.Fence{Scope: s}); ok {
-		hash = f.Hash
+	if s.Kind() == invalidate.KindPrefix {
+		hash = fence.Stem(s.Text())
 	}
 	return d.Built() && (d.ManyParts() || slices.Contains(d.Keys, hash) || slices.Contains(d.Prefixes, hash))
 }
 
-// Alive reports whether the entry may still be served.
+// Alive reports whether the entry is in the local tier and may still be served. A hook may call it, so it takes
+// no lock.
 func (it *Entry) Alive() bool {
-	// The fences first: they may report an Expire, which changes the times.
-	unfenced := it.Unfenced(it.Home.Fences)
+	// First what may report an Expire, which changes the times.
+	unfenced := it.isResident() && it.check(it.Home.Fences)
 	now, open := it.Home.Owner.Now()
 	return open && unfenced && it.Freshness(now) != Dead
 }
@@ -52,9 +53,9 @@ func (it *Entry) Age() time.Duration {
 	return time.Duration(max(now-it.LoadedAt, 0))
 }
 
-// Stale reports whether the entry's freshness is over.
+// Stale reports whether the entry's freshness is over, or it has left the local tier.
 func (it *Entry) Stale() bool {
-	unfenced := it.Unfenced(it.Home.Fences) // first, as in Alive
+	unfenced := it.isResident() && it.check(it.Home.Fences) // first, as in Alive
 	now, open := it.Home.Owner.Now()
 	return !open || !unfenced || it.Freshness(now) < Untrusted
 }

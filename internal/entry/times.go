@@ -13,6 +13,7 @@ func (it *Entry) Expire(at int64) {
 	for ended := it.moment(at) | marked; ; {
 		old := it.Ended.Load()
 		if old != 0 && old <= ended || it.Ended.CompareAndSwap(old, ended) {
+			it.state.Or(expired) // after Ended: a hit that sees the bit reads it
 			return
 		}
 	}

@@ -1,104 +1,169 @@
 package entry
 
 import (
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
-// Unfenced reports whether no fence covers the entry. It also notes the end of its freshness by an
-// Expire; read that afterwards.
-func (it *Entry) Unfenced(fences *fence.Fences) bool {
-	gen := fences.Generation() // before the check: a later fence is not part of it
-	switch at := it.ClearAt.Load(); {
-	case at == covered:
-		return false
-	case it.clearSince(fences, at, gen):
-		return true
-	}
-	tick, fresh, ok := fences.Clear(it.ClearTick.Load(), it.low, it, &it.Deps)
-	return it.noteCheck(gen, tick, fresh, ok)
+// The bits of an entry's state. A plain hit needs an entry that is held and nothing else.
+const (
+	held    = 1 << iota // it holds its nodes: the local tier has it, or is about to
+	left                // it has left the local tier, and its nodes hear nothing more
+	dead                // an invalidation ended it, for good
+	expired             // an Expire ended its freshness
+)
+
+func (it *Entry) is(bits uint32) bool { return it.state.Load()&bits == bits }
+
+// Quiet reports whether a resident entry of a namespace needs no further look: nothing has ended it or its
+// freshness.
+func (it *Entry) Quiet(in *fence.Namespace) bool {
+	return it.state.Load() == held && in.Quiet(it.mark, it.seen.Load()) && (it.Plain || it.quietNodes())
 }
 
-// UnfencedAs is Unfenced for an entry whose key the caller has spelled and hashed.
-func (it *Entry) UnfencedAs(fences *fence.Fences, hash uint64, key string) bool {
-	gen := fences.Generation() // before the check
-	at := it.ClearAt.Load()
-	return at != covered && (it.clearSince(fences, at, gen) || it.isClear(fences, gen, hash, key))
-}
-
-// UnfencedNow is UnfencedAs for an entry that is stored only now.
-func (it *Entry) UnfencedNow(fences *fence.Fences, hash uint64, key string) bool {
-	gen := fences.Generation() // before the check
-	return it.ClearAt.Load() != covered && it.isClear(fences, gen, hash, key)
-}
-
-// clearSince reports whether no fence since the generation at, which ClearAt had, concerns the entry.
-func (it *Entry) clearSince(fences *fence.Fences, at, gen uint64) bool {
-	return at != expired && (at == gen || !fences.Since(at, it.low, it.Home.Part) && (it.Plain || !fences.DepsSince(at, &it.Deps)))
-}
-
-func (it *Entry) isClear(fences *fence.Fences, gen, hash uint64, key string) bool {
-	tick, fresh, ok := fences.ClearNow(it.ClearTick.Load(), hash, key, &it.Deps)
-	return it.noteCheck(gen, tick, fresh, ok)
-}
-
-// covered is the value of ClearAt when a fence covers the entry. A fence is never removed, so the
-// entry need not be checked again.
-const covered = uint64(1<<64 - 1)
-
-// expired is the value of ClearAt when no fence covers the entry but an Expire has ended its
-// freshness. No hit then takes the fast path for it.
-const expired = covered - 1
-
-// noteCheck notes the fences' verdict on the entry at a generation, and returns ok: no fence covers
-// it. It notes the end of the freshness before the tick. A goroutine that sees the tick also
-// sees that end.
-func (it *Entry) noteCheck(gen, tick uint64, fresh int64, ok bool) bool {
-	if !ok {
-		it.ClearAt.Store(covered)
-		return false
-	}
-	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
-		it.Expire(fresh)
-		it.nextTry.Store(0) // an earlier pause, by a failed or running load, ends with this Expire
-	}
-	it.noteClear(tick)
-	if it.Ended.Load() != 0 {
-		gen = expired
-	}
-	if it.ClearAt.Load() != gen {
-		it.ClearAt.Store(gen)
+func (it *Entry) quietNodes() bool {
+	seen := it.seen.Load()
+	for _, n := range it.nodes {
+		if n.Since(it.mark, seen) {
+			return false
+		}
 	}
 	return true
 }
 
-// noteClear notes that no fence up to the tick covers the entry.
-func (it *Entry) noteClear(tick uint64) {
-	for {
-		born := it.ClearTick.Load()
-		if born >= tick || it.ClearTick.CompareAndSwap(born, tick) {
-			return
+// sound reports whether no node and no invalidation of its namespace has ended a resident entry. It takes no
+// lock.
+func (it *Entry) sound() bool {
+	if it.state.Load()&held == 0 {
+		return true
+	}
+	for _, n := range it.nodes {
+		if n.Since(it.mark, 1<<64-1) {
+			return false
 		}
+	}
+	return it.Home.In.Quiet(it.mark, 1<<64-1)
+}
+
+// Unfenced reports whether no invalidation covers the entry. It also notes the end of its freshness by an
+// Expire; read that afterwards. What can end a resident has told it; what is not in the local tier is
+// compared with the history.
+func (it *Entry) Unfenced(fences *fence.Fences) bool {
+	if it.isResident() {
+		ok := it.check(fences)
+		if !it.is(left) {
+			return ok
+		}
+	}
+	if it.is(dead) {
+		return false
+	}
+	full := it.FullKey()
+	return full != "" && it.compare(fences, xxhash.Sum64String(full), full)
+}
+
+// UnfencedAs is Unfenced for an entry whose key the caller has spelled and hashed.
+func (it *Entry) UnfencedAs(fences *fence.Fences, hash uint64, key string) bool {
+	if it.isResident() {
+		ok := it.check(fences)
+		if !it.is(left) {
+			return ok
+		}
+	}
+	return it.compare(fences, hash, key)
+}
+
+func (it *Entry) isResident() bool { return it.state.Load()&(held|left) == held }
+
+// check compares a resident entry.
+func (it *Entry) check(fences *fence.Fences) bool {
+	if it.is(dead) {
+		return false
+	}
+	seen := it.seen.Load()
+	now, fresh, ok := fences.Check(it.Home.In, it.nodes, it.mark, seen, it.FullKey)
+	if !ok {
+		it.End()
+		return false
+	}
+	it.expireAt(fresh)
+	for seen < now && !it.seen.CompareAndSwap(seen, now) {
+		seen = it.seen.Load()
+	}
+	return !it.is(dead)
+}
+
+// compare compares an entry with the history.
+func (it *Entry) compare(fences *fence.Fences, hash uint64, key string) bool {
+	if it.is(dead) {
+		return false
+	}
+	s := it.subject(hash, key)
+	fresh, overtaken := fences.Overtaken(fence.Mark{Tick: it.mark}, it.Home.In, &s)
+	if overtaken {
+		it.End()
+		return false
+	}
+	it.expireAt(fresh)
+	return true
+}
+
+func (it *Entry) subject(hash uint64, key string) fence.Subject {
+	return fence.Subject{Hash: hash, Key: key, On: &it.Deps}
+}
+
+// End ends the entry, for good.
+func (it *Entry) End() { it.state.Or(dead) }
+
+// ExpireNow ends the freshness of a resident entry at a time.
+func (it *Entry) ExpireNow(at int64) { it.expireAt(at) }
+
+// expireAt notes when an Expire that covers the entry was applied, if one was. An earlier pause, by a failed
+// or running load, ends with it.
+func (it *Entry) expireAt(fresh int64) {
+	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
+		it.Expire(fresh)
+		it.nextTry.Store(0)
 	}
 }
 
-// Settle checks the entry before fences are forgotten. It reports whether the entry is dead.
-func (it *Entry) Settle(fences *fence.Fences, s *fence.Survey) (dead bool) {
-	born, gen := it.ClearTick.Load(), fences.Generation() // before the check, as in Unfenced
-	switch {
-	case born >= s.Tick(): // checked a moment ago
-		return false
-	case it.ClearAt.Load() == covered:
-		return true
+// Hold prepares an entry for the local tier: it hears of what can end it from now on. ok is false if the
+// entry must not be stored, because an invalidation came first. Then, and when the entry leaves the tier, it
+// must [Entry.Leave].
+func (it *Entry) Hold(fences *fence.Fences, hash uint64, key string) (ok bool) {
+	now := fences.Tick() // before the history is asked
+	s := it.subject(hash, key)
+	nodes, fresh, ok := fences.Hold(fence.Mark{Tick: it.mark}, it.Home.In, &s)
+	if len(nodes) > 0 {
+		it.Writable().nodes = nodes
 	}
-	var d *fence.Deps
-	if !it.Plain { // a plain entry depends on nothing; reading Deps would touch another cache line
-		d = &it.Deps
+	it.expireAt(fresh)
+	it.Plain = it.Err == nil && len(nodes) == 0
+	it.seen.Store(now)
+	it.state.Or(held)
+	return ok
+}
+
+// WasHeld reports whether the entry was prepared for the local tier before. That happens once.
+func (it *Entry) WasHeld() bool { return it.is(held) }
+
+// Enter calls store, which gives the local tier an entry that is held, unless an invalidation of its key
+// came first.
+func (it *Entry) Enter(fences *fence.Fences, hash uint64, store func()) bool {
+	return fences.Enter(fence.Mark{Tick: it.mark}, hash, func(fresh int64) {
+		it.expireAt(fresh)
+		store()
+	})
+}
+
+// Leave gives back what a held entry holds, once. The local tier's hook calls it, perhaps with locks held.
+func (it *Entry) Leave() {
+	for old := it.state.Load(); old&(held|left) == held; old = it.state.Load() {
+		if it.state.CompareAndSwap(old, old|left) {
+			it.Home.Fences.Drop(it.nodes)
+			return
+		}
 	}
-	if s.Clear(born, it.low, it, d) {
-		it.noteClear(s.Tick())
-		return false
-	}
-	tick, fresh, ok := s.ClearExact(born, it.low, it, d)
-	return !it.noteCheck(gen, tick, fresh, ok)
 }

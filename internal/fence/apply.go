@@ -1,8 +1,6 @@
 package fence
 
 import (
-	"time"
-
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -23,15 +21,12 @@ func (f *Fences) Cursor() invalidate.Cursor {
 // Follow applies the records of a page that this process has not applied yet. Redis does not report
 // records that were trimmed or lost in a failover; it skips them. But a sequence is dense, and each
 // record names the one before it. So Follow detects a hole, and a record of another history. It
-// then fences everything that the missing records may have covered. The caller makes sure that only
+// then invalidates everything that the missing records may have covered. The caller makes sure that only
 // one Follow runs at a time.
-//
-// It waits for walks until a time at most; see [Fences.Await].
 //
 // The cursor moves after all fences of the page are stored. Follow calls see for each record, after
 // it has stored the record's fences; followed reports whether no record is missing before it.
-func (f *Fences) Follow(p invalidate.Page, until time.Time, see func(r *invalidate.Record, followed bool)) (found Findings) {
-	f.page = patience{until: until}
+func (f *Fences) Follow(p invalidate.Page, see func(r *invalidate.Record, followed bool)) (found Findings) {
 	at := f.Cursor()
 	keyEpoch, scopeEpoch := at.Epoch, at.Epoch
 	for _, r := range p.Keys {
@@ -74,7 +69,7 @@ func (f *Fences) Follow(p invalidate.Page, until time.Time, see func(r *invalida
 // may be ahead of the answer.
 //
 // Different ids at the same position mean that the process has followed another history. It then
-// fences everything and keeps its ids: its next Sync shows them to the log, which then starts a new
+// invalidates everything and keeps its ids: its next Sync shows them to the log, which then starts a new
 // epoch for all processes.
 func (f *Fences) compare(at *invalidate.Cursor, end invalidate.Cursor, found *Findings) {
 	if at.Key.Epoch() != end.Key.Epoch() || at.Scope.Epoch() != end.Scope.Epoch() {
@@ -83,7 +78,7 @@ func (f *Fences) compare(at *invalidate.Cursor, end invalidate.Cursor, found *Fi
 	if (at.Epoch != 0 && at.Epoch != end.Epoch) ||
 		(at.Key == end.Key && at.KeyID != end.KeyID) || (at.Scope == end.Scope && at.ScopeID != end.ScopeID) {
 		found.Gaps++
-		f.Store(invalidate.Fence{Scope: invalidate.All()}, at.Scope)
+		f.storeAll(false, at.Scope)
 		at.Epoch = 0
 		return
 	}
@@ -144,13 +139,12 @@ func (c *Findings) count(r invalidate.Record, contiguous bool) {
 // what was built from them were not.
 func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
-		f.storeLocked(&Hashed{Kind: invalidate.KindAll}, 0) // no frame: entries can be fetched again
+		f.storeAll(false, 0) // no frame: entries can be fetched again
 		f.mu.Lock()
 		f.keyFloor = max(f.keyFloor, r.At)
 		f.mu.Unlock()
 	}
 	for _, k := range r.Fences {
-		f.await(&f.page)
 		f.Store(k, r.At)
 	}
 }
@@ -160,10 +154,9 @@ func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 // record that a log retains.
 func (f *Fences) followScope(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
-		f.Store(invalidate.Fence{Scope: invalidate.All()}, r.At)
+		f.storeAll(false, r.At)
 	}
 	for _, s := range r.Fences {
-		f.await(&f.page)
 		f.Store(s, r.At)
 	}
 }

@@ -1,91 +1,80 @@
 package fence
 
 import (
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// DepsSince is Since for what a value depends on: whether a fence of one of its tags, or of the key
-// of one of its parts, or of a prefix that may be one of theirs, may have been stored after the
-// generation. A fence of other tags costs an entry a load for each of its tags.
-func (f *Fences) DepsSince(gen uint64, d *Deps) bool {
-	for _, tag := range d.tags() {
-		last := &f.lastTags[tag&groupMask]
-		if tag == invalidate.AnyTag {
-			last = &f.tagged
-		}
-		if last.Load() > gen {
-			return true
-		}
-	}
-	if !d.built() {
-		return false
-	}
-	if d.anyKey() {
-		return f.gen.Load() > gen
-	}
-	if f.prefixed.Load() > gen {
-		return true
-	}
-	for _, k := range d.Keys {
-		if f.last[k&groupMask].Load() > gen {
-			return true
-		}
-	}
-	return false
+// Deps is what a value depends on besides its own key and namespace. A nil Deps is nothing.
+//
+// A value that a loader built from other cached values has the hashes of their keys, and of what its parts
+// were built from themselves. An invalidation of one of these keys covers it. An invalidation of a prefix
+// covers it by the part of the prefix up to its last colon: that is a prefix of each key that the
+// invalidation covers, and Prefixes has it. So a built value may end early by a prefix, and never late.
+type Deps struct {
+	Tags     []uint64 // hashes of tags; AnyTag: of any tag
+	Keys     []uint64 // hashes of the keys of its parts; AnyTag: any key and any prefix
+	Prefixes []uint64 // hashes of every prefix of those keys that ends with a colon
 }
 
-// partsQuiet is quiet for the keys of a value's parts. Only the tables can tell for a value with too
-// many parts: the tick moves after the generation, so a fence between the two would be missed.
-func (f *Fences) partsQuiet(tick uint64, d *Deps) bool {
-	if !d.built() {
-		return true
+// built reports whether the value has parts.
+func (d *Deps) built() bool { return d != nil && len(d.Keys) > 0 && !safeguard.Off(safeguard.Keys) }
+
+func (d *Deps) len() int {
+	if d == nil {
+		return 0
 	}
-	if d.anyKey() {
-		return false
+	return len(d.Tags) + len(d.Keys) + len(d.Prefixes)
+}
+
+// Subject is an entry, a loaded value or a frame that is compared with invalidations.
+type Subject struct {
+	Hash uint64 // of Key
+	Key  string // the full key
+	On   *Deps
+}
+
+// dependency is one scope, besides the key and the namespace, that can end a subject.
+type dependency struct {
+	id uint64
+	kind
+	any bool // any scope of that kind
+}
+
+// each calls do for what can end the subject besides its own key and its namespace, until do returns false.
+// stem is the length of the part of the key that its namespace spells.
+func (s *Subject) each(stem int, do func(dependency) bool) bool {
+	if s.On != nil {
+		for _, h := range s.On.Tags {
+			if !do(dependency{idOf(ofTag, h), ofTag, h == invalidate.AnyTag}) {
+				return false
+			}
+		}
 	}
-	for _, k := range d.Keys {
-		if f.keys[k&clockMask].Load() > tick {
+	if s.On.built() {
+		for _, h := range s.On.Keys {
+			if !do(dependency{idOf(ofKey, h), ofKey, h == invalidate.AnyTag}) {
+				return false
+			}
+		}
+		for _, h := range s.On.Prefixes {
+			if !do(dependency{idOf(ofStem, h), ofStem, h == invalidate.AnyTag}) {
+				return false
+			}
+		}
+	}
+	for i := stem; ; { // an id seldom has a colon
+		n := strings.Index(s.Key[min(i, len(s.Key)):], colon)
+		if n < 0 {
+			return true
+		}
+		i += n + len(colon)
+		if !do(dependency{idOf(ofStub, xxhash.Sum64String(s.Key[:i])), ofStub, false}) {
 			return false
 		}
 	}
-	return true
-}
-
-// checkParts compares key fences with the parts of s. The caller has read the tick up to which it
-// checks. A fence moves its bucket before it takes its tick, so no bucket here is too old. It holds
-// its shard's lock until it is stored.
-func (f *Fences) checkParts(s *suspect) (v verdict) {
-	if s.deps.anyKey() {
-		if f.recent.newest().tick > s.born {
-			return covered
-		}
-		return unfenced
-	}
-	for _, k := range s.deps.Keys {
-		if f.keys[k&clockMask].Load() > s.born {
-			v = max(v, f.recent.check(k, s.born))
-		}
-	}
-	return v
-}
-
-// refusesParts reports whether a frame as of a position of the key sequence may be older than the
-// fence of the key of one of its parts. No cell of a built value is removed with its part's, so a
-// fence of a key that this process may have missed counts, too. mu is held.
-func (f *Fences) refusesParts(asOf invalidate.Position, d *Deps) bool {
-	if !d.built() {
-		return false
-	}
-	if asOf < f.keyFloor || f.from == logged && f.Cursor().Key == 0 {
-		return true
-	}
-	if d.anyKey() {
-		return f.recent.newest().pos > asOf
-	}
-	for _, k := range d.Keys {
-		if pos, floor := f.recent.known(k); max(pos, floor) > asOf {
-			return true
-		}
-	}
-	return false
 }

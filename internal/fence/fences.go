@@ -1,96 +1,64 @@
 package fence
 
 import (
-	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-const (
-	clockBuckets = 1 << 16
-	clockMask    = clockBuckets - 1
-
-	// groups is the number of groups of keys, and of tags, that Since distinguishes. With more groups, a fence causes
-	// fewer unrelated entries to be checked again, but the table fits worse into a core's cache. Of
-	// 2^8 to 2^18, fewer groups were slower and more were not faster.
-	groups    = 1 << 14
-	groupMask = groups - 1
-
-	parts    = 1 << 10 // the number of parts of a prefix that Since distinguishes
-	partMask = parts - 1
-)
-
 // Mark is what a process knew before it fetched or loaded something.
 type Mark struct {
-	Tick  uint64              // fences applied in this process
+	Tick  uint64              // invalidations applied in this process
 	Key   invalidate.Position // applied position of the key sequence
 	Scope invalidate.Position // applied position of the scope sequence
 	Epoch uint64              // the id of the log's epoch; 0: not known, or there is no log
 }
 
-// Fences remembers the invalidations that one process has applied.
-// Make one with [New], [NewLogged] or [NewLocal].
-// All methods may be called concurrently.
-//
-// A fence has a position and a tick. The position is its place in the order that all processes
-// share; it is compared with what other processes stored. The tick is its place in the order in
-// which this process applied fences; it is compared with what this process fetched and loaded. A
-// fence that is not in the log, or not yet, has no position, and covers only by its tick.
-//
-// Order matters in three places:
-//
-//   - A fence takes its tick and is stored under one lock. So a reader that holds the
-//     lock has seen every fence up to the tick that it reads there.
-//   - A reader without the lock notices a prefix or tag fence before it can see the
-//     fence's tick. The reader then waits for the lock.
-//   - The applied position moves after the fences up to it are stored. So no load is
-//     marked as newer than a fence that is not stored yet.
-//
-// Entries of this process are compared only with ticks. A frame was compared with the positions of
-// all stored fences before it became an entry. Its mark was captured before it was fetched, so a
-// later fence has a later tick.
-type Fences struct {
-	gen      atomic.Uint64 // fences that are completely stored
-	wide     atomic.Uint64 // gen of the last fence of everything, or of a prefix without a part
-	prefixed atomic.Uint64 // gen of the last fence of any prefix
-	tagged   atomic.Uint64 // gen of the last fence of any tag
-	_        [32]byte      // hits read the fields above; the fields below are written more often
-	tick     atomic.Uint64
-	scoped   atomic.Uint64 // tick of the last non-key fence
-	settled  atomic.Uint64 // every entry was checked at this tick or later; see OnForget
-	surveyed atomic.Uint64 // tick of the latest Survey
-	given    atomic.Int64  // verdicts "forgotten"
-	keys     [clockBuckets]atomic.Uint64
-	last     [groups]atomic.Uint64 // gen of the last key fence of each group
-	lastTags [groups]atomic.Uint64 // gen of the last tag fence of each group
-	lastPart [parts]atomic.Uint64  // gen of the last prefix fence of each part
+// Forever is a time that never comes: no Expire has ended the freshness.
+const Forever = int64(1<<63 - 1)
 
-	origin   time.Time                         // of the times that Clear returns
-	patience time.Duration                     // the longest wait of one call; see Await
-	block    int                               // scopes in a block of a small tier
-	page     patience                          // while a page is applied; see Follow
-	from     source                            // of positions
-	applied  atomic.Pointer[invalidate.Cursor] // with a log: applied without a gap; nil: nothing yet
-	ahead    atomic.Pointer[invalidate.Cursor] // the highest positions of frames that were above it; see noteAhead
+// An invalidation is hard, an Expire is soft.
+const (
+	hard = iota
+	soft
+)
 
-	recent recentKeys
-
-	// mu protects what follows, up to the blank line. A check holds it for reading, and inside it the
-	// lock of a shard of recent. A non-key fence takes its tick with mu held.
-	mu       sync.RWMutex
-	scopes   scopeTable
-	soft     softTable
-	keyFloor invalidate.Position // of the key sequence: not all keys fenced before are known
-	onForget func()
-
-	settling atomic.Bool // onForget was called, and Settled was not yet
-	crowd    crowd       // writers that wait for Settled
+func kindOf(isSoft bool) int {
+	if isSoft {
+		return soft
+	}
+	return hard
 }
 
-// source is where the positions of fences come from.
+const shards = 64
+
+// Fences applies invalidations in one process. Make one with [New], [NewLogged] or [NewLocal]. All methods
+// may be called concurrently. The package comment explains how it works.
+type Fences struct {
+	tick    atomic.Uint64
+	opened  atomic.Uint64                     // namespaces that were opened
+	origin  time.Time                         // of the times that are returned
+	from    source                            // of positions
+	applied atomic.Pointer[invalidate.Cursor] // with a log: applied without a gap; nil: nothing yet
+	ahead   atomic.Pointer[invalidate.Cursor] // the highest positions of frames that were above it; see noteAhead
+	given   atomic.Int64                      // loads and frames that were refused because of what is forgotten
+	shards  [shards]shard
+	anyTag  many // for entries with more tags than they can name
+	anyKey  many // for values with more parts than they can name
+
+	mu       sync.RWMutex                                  // protects what follows, and what a Namespace says
+	open     map[string]map[string]weak.Pointer[Namespace] // by tenant and name
+	all      [2]stamp                                      // the last invalidation and the last Expire of everything
+	keyFloor invalidate.Position                           // of the key sequence: not all keys invalidated before are known
+}
+
+// source is where the positions of invalidations come from.
 type source uint8
 
 const (
@@ -99,19 +67,16 @@ const (
 	none                  // nowhere: no other process stores entries that are compared with them
 )
 
-// New returns fences that have seen nothing, and take their positions
-// from the clock. Times that they return are counted from origin.
+// New returns fences that have seen nothing, and take their positions from the clock. Times that they
+// return are counted from origin.
 func New(origin time.Time) *Fences {
-	f := &Fences{origin: origin, patience: maxWait, block: maxBlock}
-	f.Expect(0)
-	return f
+	return &Fences{origin: origin, open: map[string]map[string]weak.Pointer[Namespace]{}}
 }
 
-// NewLogged returns fences that take their positions from a log. One call of Await waits for the
-// time patience at most.
-func NewLogged(origin time.Time, patience time.Duration) *Fences {
+// NewLogged returns fences that take their positions from a log.
+func NewLogged(origin time.Time) *Fences {
 	f := New(origin)
-	f.from, f.patience = logged, patience
+	f.from = logged
 	return f
 }
 
@@ -124,49 +89,35 @@ func NewLocal(origin time.Time) *Fences {
 
 // Capture returns the mark to note before a fetch or a load begins.
 func (f *Fences) Capture() Mark {
-	tick := f.tick.Load() // before the position: a fence in between must look newer
+	m := Mark{Tick: f.tick.Load()} // before the position: what comes in between must look newer
 	switch f.from {
 	case logged:
 		c := f.Cursor()
-		return Mark{Tick: tick, Key: c.Key, Scope: c.Scope, Epoch: c.Epoch}
+		m.Key, m.Scope, m.Epoch = c.Key, c.Scope, c.Epoch
 	case clocked:
-		p := presentPosition()
-		return Mark{Tick: tick, Key: p, Scope: p}
-	default:
-		return Mark{Tick: tick}
+		m.Key = presentPosition()
+		m.Scope = m.Key
+	case none:
 	}
+	return m
 }
 
-// Tick returns the number of fences applied so far.
+// Tick returns the number of invalidations applied so far.
 func (f *Fences) Tick() uint64 { return f.tick.Load() }
 
-// FenceKey applies a fence of the key with that hash. After it returns, the entries of the key that were
-// marked earlier are dead here. FenceKey does not wait; call [Fences.Await] first, without a lock.
-func (f *Fences) FenceKey(hash uint64) {
-	f.StoreHashed(Hashed{Kind: invalidate.KindKey, Hash: hash}, f.next())
-}
+// Now returns the time since the origin, in nanoseconds.
+func (f *Fences) Now() int64 { return int64(time.Since(f.origin)) }
 
-// Apply applies a request in this process. After it returns, everything that the scopes
-// cover and that was marked earlier is dead here. The scopes must have passed Validate. Apply waits as
-// [Fences.Await] does.
-func (f *Fences) Apply(r Request) { f.ApplyWithin(context.Background(), r) }
-
-// ApplyWithin is Apply for a call that does not wait when ctx has ended. It applies r nevertheless.
-// A call with many scopes may wait again for each thousand of them.
-func (f *Fences) ApplyWithin(ctx context.Context, r Request) {
-	var p patience
-	for i, s := range r.Scopes {
-		if i%1024 == 0 {
-			p = patient(ctx)
-		}
-		f.await(&p)
-		f.Store(r.fence(s), f.next())
+// Apply applies a request in this process. After it returns, everything that the scopes cover and that was
+// marked earlier is dead here. The scopes must have passed Validate.
+func (f *Fences) Apply(r Request) {
+	for _, s := range r.Scopes {
+		f.Store(invalidate.Fence{Scope: s, Soft: r.Soft}, f.next())
 	}
 }
 
-// next returns the position of a fence that this process makes. A fence takes its position before
-// it takes the lock. So of two fences for one scope the older may be stored last; the tables keep
-// the newer position.
+// next returns the position of an invalidation that this process makes. It takes the position before the
+// lock, so of two for one scope the older one may be applied last.
 func (f *Fences) next() invalidate.Position {
 	if f.from == clocked {
 		return nextPosition()
@@ -174,117 +125,235 @@ func (f *Fences) next() invalidate.Position {
 	return 0
 }
 
-// StoreHashed is Store for what the tables keep of a fence.
-func (f *Fences) StoreHashed(s Hashed, pos invalidate.Position) {
-	var due bool
-	if s.Kind == invalidate.KindKey && !s.Soft {
-		due = f.storeKey(&s, pos)
+// Store applies one invalidation at its position, or at 0 if it has none.
+func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) {
+	switch s.Scope.Kind() {
+	case invalidate.KindKey:
+		f.storeKey(s.Scope.Text(), s.Scope.Hash(), s.Soft, pos)
+	case invalidate.KindTag:
+		f.storeNode(ofTag, s.Scope.Hash(), s.Soft, pos, nil, nil)
+	case invalidate.KindPrefix:
+		f.storePrefix(s.Scope.Text(), s.Soft, pos)
+	case invalidate.KindAll:
+		f.storeAll(s.Soft, pos)
+	}
+}
+
+// Replace is Store of a key for a caller that is about to store a newer entry. end ends the older one.
+func (f *Fences) Replace(hash uint64, end func()) {
+	f.storeNode(ofKey, hash, false, f.next(), func(int64) bool { end(); return true }, nil)
+}
+
+// storeNode applies the invalidation of a scope that may have a node. What it says is announced before the
+// tick is taken, and the entry of a key is ended before that: a load whose mark counts an invalidation must
+// not find a part that it covers. before and after run around the tick, with the time of the invalidation
+// and with its stamp. If before returns false, nothing is done.
+func (f *Fences) storeNode(k kind, hash uint64, isSoft bool, pos invalidate.Position, before func(at int64) bool, after func(stamp)) bool {
+	id := idOf(k, hash)
+	s := f.of(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := f.Now()
+	if before != nil && !before(at) {
+		return false
+	}
+	n, all := s.nodes.get(id), f.manyOf(k)
+	if n != nil {
+		n.set(announced, isSoft, at)
+	}
+	told := all.announce(isSoft, at)
+	now := stamp{f.tick.Add(1), pos, at}
+	if n != nil {
+		n.set(now.tick, isSoft, at)
+	}
+	if told {
+		all.set(now.tick, isSoft, at)
+	}
+	if after != nil {
+		after(now)
+	}
+	if isSoft {
+		s.soft.note(id, now, mostSoft)
 	} else {
-		due = f.storeLocked(&s, pos)
+		s.hard[k].note(id, now, most[k])
 	}
-	if due && !f.settling.Load() {
-		f.settleSoon()
-	}
+	return true
 }
 
-// stored makes a fence visible to hits: each of last belongs to a group of keys or tags, or to all
-// entries.
-func (f *Fences) stored(last ...*atomic.Uint64) {
-	gen := f.gen.Add(1)
-	for _, l := range last {
-		raise(l, gen)
-	}
-}
+func (f *Fences) of(id uint64) *shard { return &f.shards[id%shards] }
 
-// storeKey applies a fence of a key. Readers notice a soft one by the key's bucket, too; mu is held for
-// it.
-func (f *Fences) storeKey(s *Hashed, pos invalidate.Position) (due bool) {
-	keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
-	keys.mu.Lock()
-	defer keys.mu.Unlock()
-	now := f.before(s)
-	f.announceKey(s.Hash)
-	tick := f.tick.Add(1)
-	f.keys[s.Hash&clockMask].Store(tick)
-	if s.Soft {
-		return f.putSoft(s, fenced{tick, pos}, now)
-	}
-	due = keys.put(s.Hash, fenced{tick, pos}, f.settled.Load())
-	f.urge(keys.urgent)
-	return due
-}
-
-// storeLocked is Store for a fence that takes its tick with mu held: any but a hard one of a key.
-func (f *Fences) storeLocked(s *Hashed, pos invalidate.Position) (due bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.Kind == invalidate.KindKey {
-		return f.storeKey(s, pos)
-	}
-	return f.storeScope(s, pos)
-}
-
-// storeScope applies another fence. A fence of everything covers what was marked before it in this
-// process. With a position it also covers everything as of an older position. mu is held.
-func (f *Fences) storeScope(s *Hashed, pos invalidate.Position) (due bool) {
-	now := f.before(s)
-	f.announce(s)
-	tick := f.tick.Add(1)
-	if s.Soft {
-		due = f.putSoft(s, fenced{tick, pos}, now)
-	} else {
-		due = f.scopes.put(s, fenced{tick, pos}, f.settled.Load())
-		f.urge(f.scopes.urgent())
-		if s.Kind == invalidate.KindAll {
-			f.scopes.drop(f.scopes.all.pos)
-			f.soft.drop(f.scopes.all.pos)
-			raise(&f.settled, tick) // older entries are dead, so they need not be checked
+// storeKey ends the entry of the key here. Its namespaces are looked up before the shard is locked, because
+// a namespace that opens looks into the shards. If one opens in between, it is looked up again.
+func (f *Fences) storeKey(text string, hash uint64, isSoft bool, pos invalidate.Position) {
+	for {
+		opened := f.opened.Load()
+		var room [4]*Namespace
+		of := f.holding(text, room[:0])
+		if f.storeNode(ofKey, hash, isSoft, pos, func(at int64) bool {
+			if f.opened.Load() != opened {
+				return false
+			}
+			for _, n := range of {
+				if isSoft {
+					n.owner.EndKey(text[len(n.stem):], at)
+				} else {
+					n.owner.EndKey(text[len(n.stem):], Forever)
+				}
+			}
+			return true
+		}, nil) {
+			return
 		}
 	}
-	f.scoped.Store(tick)
-	return due
 }
 
-// before returns the time for a fence that is about to take its tick. Only soft fences have one.
-func (f *Fences) before(s *Hashed) int64 {
-	if !s.Soft {
-		return 0
+// holding appends the open namespaces that may hold the key with that text. The name of a namespace may
+// have colons, so there may be more than one.
+func (f *Fences) holding(text string, to []*Namespace) []*Namespace {
+	tenant, rest, _ := strings.Cut(text, ":")
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	of := f.open[tenant]
+	for i := range len(rest) {
+		if rest[i] == ':' {
+			if n := of[rest[:i]].Value(); n != nil && n.owner.Spells() {
+				to = append(to, n)
+			}
+		}
 	}
-	return f.Now()
+	return to
 }
 
-// putSoft notes a soft fence. mu is held.
-func (f *Fences) putSoft(s *Hashed, at fenced, now int64) (due bool) {
-	due = f.soft.put(s, at, now, f.settled.Load())
-	f.urge(f.soft.urgent())
-	return due
+// storePrefix applies the invalidation of a prefix. It covers all entries of the namespaces whose keys begin
+// with it, and some entries of the namespace that it ends in. What was built from entries knows the prefix
+// up to its last colon.
+func (f *Fences) storePrefix(text string, isSoft bool, pos invalidate.Position) {
+	stem := stemOf(text)
+	stub := len(text) > len(stem) && strings.HasSuffix(text, colon)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if stub { // before the stem: both announce, and what is built from a covered entry has both
+		f.storeNode(ofStub, xxhash.Sum64String(text), isSoft, pos, nil, nil)
+	}
+	tenant, _, _ := strings.Cut(text, ":")
+	var whole []*Namespace
+	var part *Namespace
+	for _, p := range f.open[tenant] {
+		n := p.Value()
+		switch {
+		case n == nil:
+		case strings.HasPrefix(n.stem, text):
+			whole = append(whole, n)
+		case n.stem == stem && !stub:
+			part = n
+		}
+	}
+	f.storeNode(ofStem, xxhash.Sum64String(stem), isSoft, pos, func(int64) bool {
+		announce(whole, isSoft)
+		if part != nil {
+			part.announceCut(text)
+		}
+		return true
+	}, func(at stamp) {
+		cover(whole, isSoft, at)
+		if part != nil {
+			part.add(cut{stamp: at, text: text, soft: isSoft})
+		}
+	})
 }
 
-// announce sends every reader to the tables, where it waits for mu, before a non-key fence takes
-// its tick. Otherwise a load could capture a mark that counts the fence, and then find a cached
-// part clear of it. A value built from that part would carry the fenced tag and a mark newer than
-// the fence, so the fence would never cover it. Entries without the tag of a tag fence need not look,
-// and neither do those of other namespaces than a prefix covers.
-// mu is held.
-func (f *Fences) announce(s *Hashed) {
-	f.scoped.Store(1<<64 - 1)
-	switch {
-	case s.Kind == invalidate.KindTag:
-		f.stored(&f.lastTags[s.Hash&groupMask], &f.tagged)
-	case s.Kind == invalidate.KindPrefix && s.Len == builtLen: // of built values only
-		f.stored(&f.prefixed)
-	case s.Kind == invalidate.KindPrefix && s.Part > 0:
-		f.stored(&f.lastPart[s.Part&partMask], &f.prefixed)
-	default:
-		f.stored(&f.wide, &f.prefixed)
+// stemOf returns a prefix up to its last colon, and Stem the hash of that: what is built from other values
+// names their prefixes so.
+func stemOf(prefix string) string { return prefix[:strings.LastIndexByte(prefix, ':')+1] }
+
+// Stem returns the hash of a prefix up to its last colon, which is one of [Deps.Prefixes].
+func Stem(prefix string) uint64 { return xxhash.Sum64String(stemOf(prefix)) }
+
+// colon is how an id spells a colon of the key. Prefixes of an id that end with one have nodes.
+const colon = "%3A"
+
+// storeAll applies an invalidation of everything. With a position it also covers all frames as of an older
+// one.
+func (f *Fences) storeAll(isSoft bool, pos invalidate.Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var open []*Namespace
+	for _, of := range f.open {
+		for _, p := range of {
+			if n := p.Value(); n != nil {
+				open = append(open, n)
+			}
+		}
+	}
+	at := f.Now()
+	announce(open, isSoft)
+	now := stamp{f.tick.Add(1), pos, at}
+	cover(open, isSoft, now)
+	k := kindOf(isSoft)
+	f.all[k] = f.all[k].later(now)
+}
+
+// announce tells the entries of namespaces of an invalidation that is about to take its tick.
+func announce(of []*Namespace, isSoft bool) {
+	for _, n := range of {
+		if isSoft {
+			n.announceCut("")
+		} else {
+			n.hard.Store(announced)
+		}
 	}
 }
 
-// announceKey is announce for a key fence. The lock of the key's shard is held.
-func (f *Fences) announceKey(hash uint64) {
-	f.keys[hash&clockMask].Store(1<<64 - 1)
-	f.stored(&f.last[hash&groupMask])
+// cover ends all entries of namespaces, or their freshness. Fences.mu is held.
+func cover(of []*Namespace, isSoft bool, at stamp) {
+	for _, n := range of {
+		if isSoft {
+			n.add(cut{stamp: at, soft: true})
+		} else {
+			n.past = n.past.later(at)
+			n.hard.Store(at.tick)
+		}
+	}
 }
 
-// Now returns the time since the origin, in nanoseconds.
-func (f *Fences) Now() int64 { return int64(time.Since(f.origin)) }
+// many is a node for entries that depend on more scopes of a kind than they can name. Such entries are rare,
+// so it hears of invalidations only once there was one.
+type many struct {
+	used atomic.Bool
+
+	mu      sync.Mutex // protects the rest; a leaf among the locks
+	node    Node
+	pending [2]int
+	last    [2]uint64
+}
+
+// manyOf returns the node of entries that depend on any scope of a kind.
+func (f *Fences) manyOf(k kind) *many {
+	if k == ofTag {
+		return &f.anyTag
+	}
+	return &f.anyKey
+}
+
+// announce reports whether set must follow.
+func (m *many) announce(isSoft bool, at int64) bool {
+	if !m.used.Load() {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pending[kindOf(isSoft)]++
+	m.node.set(announced, isSoft, at)
+	return true
+}
+
+// set notes a tick. While another invalidation is announced, the node stays as it is.
+func (m *many) set(tick uint64, isSoft bool, at int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := kindOf(isSoft)
+	m.pending[k]--
+	if m.last[k] = max(m.last[k], tick); m.pending[k] == 0 {
+		m.node.set(m.last[k], isSoft, at)
+	}
+}

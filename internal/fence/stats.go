@@ -8,11 +8,19 @@ import (
 
 // Stats returns the current numbers.
 func (f *Fences) Stats() invalidate.FenceStats {
-	s := invalidate.FenceStats{Keys: f.recent.len(), Forgotten: f.given.Load()}
-	f.mu.RLock()
-	s.Prefixes, s.Tags = int64(f.scopes.prefixes.len()), int64(f.scopes.tags.len())
-	s.Expired = int64(f.soft.keys.len() + f.soft.tags.len() + f.soft.prefixes.len())
-	f.mu.RUnlock()
-	s.Waits, s.Waited = f.crowd.waits.Load(), time.Duration(f.crowd.waited.Load())
+	s := invalidate.FenceStats{Forgotten: f.given.Load(), Reach: time.Duration(f.Now())}
+	for i := range f.shards {
+		at := &f.shards[i]
+		at.mu.Lock()
+		s.Keys += int64(at.hard[ofKey].len())
+		s.Tags += int64(at.hard[ofTag].len())
+		s.Prefixes += int64(at.hard[ofStem].len() + at.hard[ofStub].len())
+		s.Expired += int64(at.soft.len())
+		s.Nodes += int64(at.nodes.used)
+		for k := range at.hard {
+			s.Reach = min(s.Reach, time.Duration(f.Now()-at.hard[k].forgot.at))
+		}
+		at.mu.Unlock()
+	}
 	return s
 }

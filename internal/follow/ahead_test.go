@@ -34,14 +34,14 @@ func TestFrameAheadOfTheLog(t *testing.T) {
 				advance(bound)
 				behind(&frame.Mark, new(q.Fences().Capture()))
 				bumps := log.Bumps()
-				if !fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags) {
+				if !fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.On) {
 					t.Fatal("the frame is refused before it proves anything")
 				}
 				advance(bound / 3) // a round comes every quarter
 				if n := log.Bumps() - bumps; n != 1 {
 					t.Fatalf("the log started %d epochs, want 1", n)
 				}
-				if fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags) {
+				if fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.On) {
 					t.Error("a frame of the lost history is accepted in the new epoch")
 				}
 				advance(3 * bound)
@@ -104,7 +104,7 @@ func TestFrameAheadOfAnOlderAnswer(t *testing.T) {
 				t.Fatal("the frame is not ahead: the test proves nothing")
 			}
 			fencetest.Check(t, q.Fences(), frame, true)
-			if !fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags) {
+			if !fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.On) {
 				t.Fatal("a frame from ahead is refused")
 			}
 			advance(bound)
@@ -146,7 +146,7 @@ func TestFramesAheadAreNormal(t *testing.T) {
 				if now := q.Fences().Capture(); frame.Mark.Key > now.Key || frame.Mark.Scope > now.Scope {
 					ahead++
 				}
-				fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags)
+				fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.On)
 			}
 		}
 		for _, p := range peers {

@@ -13,7 +13,7 @@
 //   - Fences are stored before the applied position moves. The position moves before
 //     the lease is extended. Readers take the lease first and the fences second.
 //   - Cells are removed before the record is written.
-//   - An entry is checked when it is read, not when it is stored.
+//   - An entry is checked when it is read, too, not only when it is stored.
 //   - Only an answer to a Sync extends the lease, as of the moment of the question.
 //     The tail delivers records quickly but proves nothing: its server may have
 //     been deposed.

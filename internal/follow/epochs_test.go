@@ -39,10 +39,10 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 			t.Fatalf("the new epoch is %d, the old one was %d: want it lower", own.Mark.Scope.Epoch(), survivor.Mark.Scope.Epoch())
 		}
 		for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
-			if fencetest.Accepts(f, survivor.Mark, survivor.Hash, survivor.Key, survivor.Tags) {
+			if fencetest.Accepts(f, survivor.Mark, survivor.Hash, survivor.Key, survivor.On) {
 				t.Error("a frame of an unknown epoch is accepted")
 			}
-			if !fencetest.Accepts(f, own.Mark, own.Hash, own.Key, own.Tags) {
+			if !fencetest.Accepts(f, own.Mark, own.Hash, own.Key, own.On) {
 				t.Error("a frame of this epoch is refused")
 			}
 		}
@@ -51,7 +51,7 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 		}
 		advance(bound)
 		for _, e := range []*fencetest.Entry{survivor, own} {
-			if fencetest.Accepts(q.Fences(), e.Mark, e.Hash, e.Key, e.Tags) {
+			if fencetest.Accepts(q.Fences(), e.Mark, e.Hash, e.Key, e.On) {
 				t.Errorf("a frame as of %d-%d is accepted after the invalidation", e.Mark.Scope.Epoch(), e.Mark.Scope.N())
 			}
 		}
@@ -94,7 +94,7 @@ func TestAnotherHistory(t *testing.T) {
 					t.Error("no epoch was started")
 				}
 				for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
-					if fencetest.Accepts(f, frame.Mark, frame.Hash, frame.Key, frame.Tags) {
+					if fencetest.Accepts(f, frame.Mark, frame.Hash, frame.Key, frame.On) {
 						t.Error("a frame from before the epoch is accepted")
 					}
 					fencetest.Check(t, f, fencetest.New(f, "t:n:1", "x"), true)

@@ -110,7 +110,7 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	w := &Follower{
 		cfg:    cfg,
 		log:    log,
-		fences: fence.NewLogged(cfg.Origin, log.Bound()/applyShare),
+		fences: fence.NewLogged(cfg.Origin),
 		bound:  log.Bound(),
 		wait:   cmp.Or(cfg.Wait, defaultWait),
 		wake:   make(chan struct{}, 1), heard: make(chan struct{}, 1), resumed: make(chan struct{}, 1),

@@ -74,7 +74,7 @@ func TestRecordsMissing(t *testing.T) {
 				if e.Clear(b.Fences()) {
 					t.Error("the entry is clear, though b missed the record")
 				}
-				accepts := fencetest.Accepts(b.Fences(), e.Mark, e.Hash, e.Key, e.Tags)
+				accepts := fencetest.Accepts(b.Fences(), e.Mark, e.Hash, e.Key, e.On)
 				if accepts == tt.frames {
 					t.Errorf("frames from before are accepted: %v, want %v", accepts, !tt.frames)
 				}
@@ -284,7 +284,7 @@ func TestStartRaisesTheFloor(t *testing.T) {
 		log.Trim(2)
 		b := newPeer(t, log, follow.Config{})
 		for e, want := range map[*fencetest.Entry]bool{old: false, fresh: true} {
-			if got := fencetest.Accepts(b.Fences(), e.Mark, e.Hash, e.Key, e.Tags); got != want {
+			if got := fencetest.Accepts(b.Fences(), e.Mark, e.Hash, e.Key, e.On); got != want {
 				t.Errorf("a frame as of %d is accepted: %v, want %v", e.Mark.Scope.N(), got, want)
 			}
 		}

@@ -21,7 +21,7 @@ func TestStuckCellStaysRefused(t *testing.T) {
 		_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(fencetest.KeyOf(t, old.Key)))))
 		for i := range 60 {
 			for j := range 10_000 {
-				p.Fences().FenceKey(uint64(i*10_000+j+1) * 0x9e3779b97f4a7c15)
+				p.Fences().Replace(uint64(i*10_000+j+1)*0x9e3779b97f4a7c15, func() {})
 			}
 			advance(bound / 2)
 			if fencetest.Accepts(p.Fences(), old.Mark, old.Hash, old.Key, nil) {

@@ -218,21 +218,9 @@ func earlier(a, b time.Time) time.Time {
 // apply applies a page: fences first, then positions. Its caller may extend the lease after that.
 func (w *Follower) apply(p invalidate.Page) {
 	w.applying.Lock()
-	found := w.fences.Follow(p, w.pageUntil(), w.tellOthers)
+	found := w.fences.Follow(p, w.tellOthers)
 	w.applying.Unlock()
 	w.record(found)
-}
-
-// applyShare is the part of a log's bound for which the follower waits, at most, while it applies
-// one page.
-const applyShare = 16
-
-// pageUntil returns until when a page may wait for walks. A process that falls behind the log does not
-// wait once half of its lease is over, so the lease does not lapse for that.
-func (w *Follower) pageUntil() time.Time {
-	confirmed, _ := w.lease.Confirmed()
-	until := min(w.now()+int64(w.bound/applyShare), confirmed+int64(w.bound/2))
-	return w.cfg.Origin.Add(time.Duration(until))
 }
 
 // tellOthers reports what other processes have invalidated.

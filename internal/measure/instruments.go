@@ -64,10 +64,8 @@ var (
 			Name: "cache.remote.breaker", Unit: "{breaker}", Gauge: true, Desc: "State of the breaker of the remote tier: 1 for the present state, 0 for the others.",
 			Attr: "state", Values: breakerStates, Get: (*Snapshot).breaker,
 		},
-		One("cache.fence.forgotten", "{entry}", "Entries and loads that are not used because a fence that may cover them was forgotten.",
+		One("cache.fence.forgotten", "{entry}", "Loads and entries that are not used because an invalidation that may cover them was forgotten.",
 			func(s *Snapshot) int64 { return s.Fences.Forgotten }),
-		One("cache.fence.wait", "{call}", "Invalidations that waited because they came faster than the entries could be checked.",
-			func(s *Snapshot) int64 { return s.Fences.Waits }),
 		{
 			Name: "cache.fences", Unit: "{fence}", Gauge: true, Desc: "Invalidations that are remembered exactly.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
 			Get: func(s *Snapshot) []int64 { return []int64{s.Fences.Keys, s.Fences.Prefixes, s.Fences.Tags} },

@@ -26,7 +26,6 @@ func (t *Core) follow() {
 			t.Fences = fence.NewLocal(t.Base)
 		}
 		t.Lease.Without()
-		t.settleBeforeForgetting()
 		return
 	}
 	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Named: t.named, Wait: t.Config.InvalidateWait, Logger: t.Log}
@@ -41,7 +40,6 @@ func (t *Core) follow() {
 	if own && t.Follower.Stores() && !unwrap.Wraps(t.Config.Remote) && !unwrap.Wraps(t.Config.Log) { // a Set must not bypass a wrapper
 		t.CellNames = cfg.Names
 	}
-	t.settleBeforeForgetting()
 }
 
 // followed are the logs that Tiers of this process follow and will close. Two Tiers on one of them would work until one closes.

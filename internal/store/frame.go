@@ -72,8 +72,7 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 		return f
 	}
 	filled := fence.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
-	fresh, ok := j.Core.Fences.Accepts(filled, j.Hash, j.FullKey(),
-		&fence.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
+	fresh, ok := j.Accepts(filled, &fence.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
 	if !ok && !safeguard.Off(safeguard.Frames) {
 		j.View.Counts.Inc(measure.CellRefused)
 		j.otherLog(&cell)

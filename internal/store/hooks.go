@@ -24,6 +24,7 @@ func (t *Core) removed(e any, cost int64, reason tier.EvictReason) {
 	if n == nil {
 		return
 	}
+	n.Leave()
 	if reason == tier.Evicted || reason == tier.Rejected {
 		c := ViewOf(n).Counts
 		c.Inc(measure.Evictions)

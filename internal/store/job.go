@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -66,7 +67,7 @@ func (j *Job) Same(e *entry.Entry) bool { return j.View.Kind.Same(j.Entry, e) }
 // Find returns what this process holds of the key, and the time of that check; see View.Find.
 func (j *Job) Find() (*entry.Entry, int64) { return j.View.Find(j.Addr, j.Same, 0) }
 
-// FullKey implements fence.Keyed. It returns the spelled key, or "" before Spell.
+// FullKey returns the spelled key, or "" before Spell.
 func (j *Job) FullKey() string { return j.Full.String() }
 
 // Far returns the remote tier, or nil if the job skips it.
@@ -88,6 +89,24 @@ func (j *Job) Standing() *entry.Entry {
 // Unfenced reports whether no fence covers it, an entry of the job's key.
 func (j *Job) Unfenced(it *entry.Entry) bool {
 	return it.UnfencedAs(j.Core.Fences, j.Hash, j.FullKey())
+}
+
+// Overtaken reports whether something of the job's key that depends on d has been invalidated since a mark;
+// see [fence.Fences.Overtaken].
+func (j *Job) Overtaken(m fence.Mark, d *fence.Deps) (fresh int64, overtaken bool) {
+	s := j.subject(d)
+	return j.Core.Fences.Overtaken(m, j.View.In, &s)
+}
+
+// Accepts reports whether the job's value that was stored under a mark, perhaps by another process, is still
+// good; see [fence.Fences.Accepts].
+func (j *Job) Accepts(m fence.Mark, d *fence.Deps) (fresh int64, ok bool) {
+	s := j.subject(d)
+	return j.Core.Fences.Accepts(m, j.View.In, &s)
+}
+
+func (j *Job) subject(d *fence.Deps) fence.Subject {
+	return fence.Subject{Hash: j.Hash, Key: j.FullKey(), On: d}
 }
 
 // CanLoad reports whether the job has a loader.

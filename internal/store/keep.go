@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // Take returns an entry of the job's key for a value, born at mark. The first is the one that holds
@@ -14,7 +15,7 @@ func (j *Job) Take(mark fence.Mark) *entry.Entry {
 		it = j.View.Kind.Blank(it)
 	}
 	j.Used = true
-	it.Init(&j.View.Home, j.Hash, mark.Tick)
+	it.Init(&j.View.Home, mark)
 	return it
 }
 
@@ -45,19 +46,27 @@ func (j *Job) dropOlder(it *entry.Entry) {
 
 // PutLocked is Put under the lock. It reports false only if the tier has no room for the entry.
 func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
-	if !it.UnfencedNow(j.Core.Fences, j.Hash, j.FullKey()) {
-		return true
+	t, f := j.Core, j.Core.Fences
+	if it.WasHeld() {
+		return true // the tier has it, or had it
 	}
-	if cur := j.View.Lookup(j.Addr, j.Same); cur == it || cur != nil && cur.LoadedAt > it.LoadedAt && j.Unfenced(cur) {
+	if cur := j.View.Lookup(j.Addr, j.Same); cur != nil && cur.LoadedAt > it.LoadedAt && j.Unfenced(cur) {
 		return true
 	}
 	if it.Remembered() && j.View.old(j.Addr, j.Same) != nil {
 		return true // an error replaces no good value
 	}
-	it.Plain = it.Err == nil && len(it.Deps.Tags)+len(it.Keys) == 0
+	if !it.Hold(f, j.Hash, j.FullKey()) {
+		it.Leave()
+		return true
+	}
 	it.PutSeal()
-	j.Core.stored(it)
-	return j.Core.Local.Set(j.Addr, &it.Node, j.Cost(it, size))
+	t.stored(it)
+	fits := true
+	if !it.Enter(f, j.Hash, func() { fits = t.Local.Set(j.Addr, &it.Node, j.Cost(it, size)) }) {
+		t.removed(&it.Node, 0, tier.Deleted) // it was never there, but its hook has seen it
+	}
+	return fits
 }
 
 // SizeOf returns the bytes of an entry's value. plain is the length of its encoding before

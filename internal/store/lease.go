@@ -28,7 +28,8 @@ import (
 //     that they describe, never after.
 //   - Cells are removed before the record is written.
 //
-// The last rule: an entry is checked when it is read. No answer relies on a deletion.
+// An entry is checked when it is read. An invalidation of its key has removed it by then; what else can end it
+// has told it (package fence).
 
 // leasePatience limits how long a read waits for a new lease before it goes to the source.
 const leasePatience = 150 * time.Millisecond

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/measure"
 )
@@ -20,7 +21,7 @@ func (v *View) At(at uint64) *entry.Entry {
 
 // holds reports whether an entry belongs to the view. A local tier may hold entries of other Tiers.
 func (v *View) holds(it *entry.Entry) bool {
-	return it.Home == &v.Home || it.Home.Fences == v.Fences && it.Home.Space == v.Space
+	return it.Home == &v.Home || it.Home.In == v.In
 }
 
 // Note says what a local hit must report. 0: nothing. noted: an event. From Timed on: the hit is
@@ -61,7 +62,7 @@ func (v *View) Hit(it *entry.Entry, now int64) (lease int64, n Note, ok bool) {
 	if !t.Lease.Covers(lease, now) && !t.isConfirmed(lease, now, it.ReadAt()) {
 		return 0, noted, false
 	}
-	if it.ClearAt.Load() != t.Fences.Generation() {
+	if !it.Quiet(v.In) {
 		if !it.Unfenced(t.Fences) {
 			return 0, 0, false
 		}
@@ -140,6 +141,26 @@ func (v *View) old(at uint64, same func(*entry.Entry) bool) *entry.Entry {
 	}
 	return it
 }
+
+// EndKey ends the resident entry of the key with that id, or if fresh is not [fence.Forever], its freshness at
+// that time. In one of 2^64 cases it ends the entry of another key, which costs a load. It implements [fence.Owner].
+func (v *View) EndKey(id string, fresh int64) {
+	at, ok := v.Kind.SlotOf(v, id)
+	if !ok {
+		return
+	}
+	switch it := v.At(at); {
+	case it == nil:
+	case fresh != fence.Forever:
+		it.ExpireNow(fresh)
+	default:
+		it.End()
+		v.Core.Local.Delete(at)
+	}
+}
+
+// Spells reports whether EndKey finds entries. It implements [fence.Owner].
+func (v *View) Spells() bool { return v.spells }
 
 // Clear reports whether the entry is confirmed and no fence covers it now.
 func (v *View) Clear(it *entry.Entry) bool {

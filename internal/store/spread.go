@@ -55,7 +55,7 @@ func (t *Core) Spread(ctx context.Context, timeout time.Duration, r fence.Reques
 	if !r.Removed && !r.Soft {
 		err = Unreached(t.remove(ctx, timeout, r.Keys()))
 	}
-	t.Fences.ApplyWithin(ctx, r)
+	t.Fences.Apply(r)
 	t.Told(r)
 	return err
 }

@@ -33,6 +33,7 @@ type Spec struct {
 	Key, Value reflect.Type
 	KeyFault   error
 	KeyHashed  bool                // see key.Hashes
+	KeySpelled bool                // Kind.SlotOf finds keys by their ids
 	Size       func(ptr any) int64 // of a value; nil: estimated
 	ItemSize   int64
 }
@@ -62,6 +63,7 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 		s.Skip = Remote
 	}
 	s.size, s.estimate = c.Size, sizeOf(c.Value)
+	s.spells = c.KeySpelled
 	s.keySize, s.fixed = keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
 	s.base, s.Refreshes, s.Remarks = c.Policy.Apply(policy.Default()), &n.refreshes, &n.remarks
 	s.others = sync.OnceValue(func() *measure.Counters {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -51,6 +50,7 @@ type Store struct {
 	estimate func(ptr any) int64
 	keySize  func(ptr any) int64 // of a key
 	fixed    int64               // of an item without both
+	spells   bool                // Kind.SlotOf finds keys by their ids
 	Flights  any                 // of the engine; only it knows their type
 
 	base      policy.Policy
@@ -95,14 +95,13 @@ func (s *Store) newView(tenant string) *View {
 	// Taken from the view's name: the string of which tenant is a part can then be freed.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.Core.Seed, v.Name)
-	v.Part = fence.PartOf(v.Name + ":")
 	v.Fences, v.Owner = s.Core.Fences, v
 	v.resolved.Store(unresolved)
 	most := int64(s.Core.Config.MaxTenants)
 	if v.Err = v.Space.Validate(); v.Err != nil {
 		v.Counts = s.Core.All // its calls fail before they count
 		v.Name = fmt.Sprintf("%.100s", v.Name)
-	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {
+	} else if v.In = v.Fences.Open(tenant, s.namespace, v); s.nkept.Load() >= most || s.nkept.Add(1) > most {
 		v.Counts = s.others()
 	} else {
 		v.Counts = s.Core.countersOf(v.Space)

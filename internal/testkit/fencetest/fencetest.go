@@ -12,60 +12,59 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Entry is a cached value as fences see it.
+// Entry is a loaded value as fences see it.
 type Entry struct {
-	Born uint64
-	Hash uint64
 	Mark fence.Mark
-	Key  string
-	Tags *fence.Deps
-
+	In   *fence.Namespace
+	fence.Subject
 	Ended bool // it was found expired
 }
 
+// unspelled finds no entry.
+type unspelled struct{}
+
+func (unspelled) EndKey(string, int64) {}
+func (unspelled) Spells() bool         { return false }
+
 // New returns an entry that is marked now.
 func New(f *fence.Fences, k string, tags ...string) *Entry {
-	e := &Entry{Key: k, Hash: xxhash.Sum64String(k), Mark: f.Capture()}
-	e.Born = e.Mark.Tick
 	tenant, _, _ := strings.Cut(k, ":")
+	e := &Entry{Mark: f.Capture(), In: open(f, k), Subject: fence.Subject{Key: k, Hash: xxhash.Sum64String(k)}}
 	for _, tag := range tags {
-		if e.Tags == nil {
-			e.Tags = new(fence.Deps)
+		if e.On == nil {
+			e.On = new(fence.Deps)
 		}
-		e.Tags.Tags = append(e.Tags.Tags, invalidate.Tag(tenant, tag).Hash())
+		e.On.Tags = append(e.On.Tags, invalidate.Tag(tenant, tag).Hash())
 	}
 	return e
 }
 
-// FullKey implements fence.Keyed.
-func (e *Entry) FullKey() string { return e.Key }
-
-// Note records whether the entry was found expired.
-func (e *Entry) Note(fresh int64) {
-	if fresh != fence.Forever {
-		e.Ended = true
-	}
+// Clear reports whether nothing has invalidated the entry since it was marked.
+func (e *Entry) Clear(f *fence.Fences) bool {
+	fresh, over := f.Overtaken(e.Mark, e.In, &e.Subject)
+	e.Ended = e.Ended || fresh != fence.Forever
+	return !over
 }
 
-// Clear reports whether no fence covers the entry.
-func (e *Entry) Clear(f *fence.Fences) bool {
-	_, fresh, ok := f.Clear(e.Born, uint32(e.Hash), e, e.Tags) //nolint:gosec // the low half is what is wanted
-	e.Note(fresh)
+// Accepts reports whether fences accept a frame of a key, which any process has stored.
+func Accepts(f *fence.Fences, m fence.Mark, hash uint64, k string, on *fence.Deps) bool {
+	_, ok := f.Accepts(m, open(f, k), &fence.Subject{Hash: hash, Key: k, On: on})
 	return ok
 }
 
-// Check calls Clear twice, since its answers are remembered, and then Overtaken and Accepts.
+// open returns the namespace of a key, which ends at its last colon.
+func open(f *fence.Fences, k string) *fence.Namespace {
+	tenant, rest, _ := strings.Cut(k, ":")
+	return f.Open(tenant, rest[:max(strings.LastIndexByte(rest, ':'), 0)], unspelled{})
+}
+
+// Check compares the entry as a load and as a frame.
 func Check(t *testing.T, f *fence.Fences, e *Entry, want bool) {
 	t.Helper()
-	for range 2 {
-		if got := e.Clear(f); got != want {
-			t.Errorf("Clear(%s) = %v, want %v", e.Key, got, want)
-		}
+	if got := e.Clear(f); got != want {
+		t.Errorf("Clear(%s) = %v, want %v", e.Key, got, want)
 	}
-	if got := Overtaken(f, e.Mark, e.Hash, e.Key, e.Tags); got == want {
-		t.Errorf("Overtaken(%s) = %v, want %v", e.Key, got, !want)
-	}
-	if got := Accepts(f, e.Mark, e.Hash, e.Key, e.Tags); got != want {
+	if got := Accepts(f, e.Mark, e.Hash, e.Key, e.On); got != want {
 		t.Errorf("Accepts(%s) = %v, want %v", e.Key, got, want)
 	}
 }
@@ -78,16 +77,4 @@ func KeyOf(tb testing.TB, s string) key.Key {
 		tb.Fatal(err)
 	}
 	return k
-}
-
-// Accepts is Fences.Accepts without the time.
-func Accepts(f *fence.Fences, m fence.Mark, hash uint64, key string, tags *fence.Deps) bool {
-	_, ok := f.Accepts(m, hash, key, tags)
-	return ok
-}
-
-// Overtaken is Fences.Overtaken without the time.
-func Overtaken(f *fence.Fences, m fence.Mark, hash uint64, key string, tags *fence.Deps) bool {
-	_, over := f.Overtaken(m, hash, key, tags)
-	return over
 }
