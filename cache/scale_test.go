@@ -68,11 +68,6 @@ func TestSetsWithRoom(t *testing.T) {
 	wantResidents(t, c, n, n)
 }
 
-// blind is a local tier that does not show its entries.
-type blind struct{ tier.Local }
-
-func (blind) Range(func(any) bool) {}
-
 func otherDeletes(t *testing.T, c things, from, n int) {
 	t.Helper()
 	for i := range n {

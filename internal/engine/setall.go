@@ -44,7 +44,7 @@ func setTogether(ctx context.Context, sets []Setting, until time.Time) {
 		fillAll(ctx, sets)
 	}
 	for i := range sets {
-		sets[i].here(ctx)
+		sets[i].here()
 	}
 }
 
@@ -54,16 +54,16 @@ func (s *Setting) Alone(ctx context.Context) bool {
 	if !s.alone() {
 		return false
 	}
-	s.here(ctx)
+	s.here()
 	return true
 }
 
 func (s *Setting) alone() bool { return s.Job.View.Far == nil && s.Job.Core.Follower == nil }
 
 // here is the last step, in this process.
-func (s *Setting) here(ctx context.Context) {
+func (s *Setting) here() {
 	if !s.claimed && !s.filled {
-		s.err = errors.Join(s.err, replace(ctx, &s.Job, s.It, s.size, s.keep))
+		s.err = errors.Join(s.err, replace(&s.Job, s.It, s.size, s.keep))
 	}
 	if s.alone() {
 		s.Job.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.Job.Full)}})

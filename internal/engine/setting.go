@@ -76,7 +76,7 @@ func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, e
 }
 
 // replace fences the key and stores the entry in the same step.
-func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, keep bool) error {
+func replace(j *store.Job, it *entry.Entry, size int64, keep bool) error {
 	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
 	defer mu.Unlock()

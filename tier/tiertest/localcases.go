@@ -156,7 +156,10 @@ type timed struct {
 
 // raise sets x to n unless it is higher.
 func raise(x *atomic.Int64, n int64) {
-	for old := x.Load(); old < n && !x.CompareAndSwap(old, n); old = x.Load() {
+	for {
+		if old := x.Load(); old >= n || x.CompareAndSwap(old, n) {
+			return
+		}
 	}
 }
 

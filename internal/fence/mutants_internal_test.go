@@ -36,7 +36,7 @@ var mutants = []struct {
 	{"a load is not compared by what it depends on", []edit{{"check.go", "		v.see(at, d.id, d.kind)\n		nodes =", "		nodes ="}}},
 	{"a load is compared before the node's lock", []edit{{"check.go", "		at := f.of(d.id)\n		at.mu.Lock()\n		defer at.mu.Unlock()\n		v.see(at, d.id, d.kind)\n		nodes", "		v.depends(d)\n		at := f.of(d.id)\n		at.mu.Lock()\n		defer at.mu.Unlock()\n		nodes"}}},
 	{"a load is not compared with its namespace", []edit{{"check.go", "	v.wide(in, s.Key)\n	if v.forgot {\n		f.given.Add(1)\n	}\n	return nodes", "	return nodes"}}},
-	{"a load by its newest tick", []edit{{"world_test.go", "	t, ok := p.put(i, value, m, on, store, false)", "	m.Tick = p.Tick()\n	t, ok := p.put(i, value, m, on, store, false)"}}},
+	{"a load by its newest tick", []edit{{"world_internal_test.go", "	t, ok := p.put(i, value, m, on, store, false)", "	m.Tick = p.Tick()\n	t, ok := p.put(i, value, m, on, store, false)"}}},
 	{"a cut is not compared", []edit{{"namespace.go", "		case !strings.HasPrefix(text, c.text):", "		case true:"}}},
 	{"a cut that left the list is forgotten", []edit{{"namespace.go", "	if n.lost.Load() > seen {", "	if false {"}}},
 	{"a frame is not compared with cuts that left the list", []edit{{"check.go", "n.gone[hard].pos <= m && ", ""}}},
@@ -58,9 +58,9 @@ var mutants = []struct {
 	{"a frame is not compared with its namespace", []edit{{"check.go", "n.past.pos <= m && ", ""}}},
 	{"a frame is not compared with cuts", []edit{{"check.go", "		case !c.soft:\n			v.ok = false", "		case !c.soft:"}}},
 	{"a frame is not compared with Expires", []edit{{"check.go", "	case st.pos > v.mark.Scope && (v.fresh", "	case false && (v.fresh"}}},
-	{"the position moves before the record is applied", []edit{{"world_test.go", "			p.apply(rec)\n			at := p.Cursor()", "			defer p.apply(rec)\n			at := p.Cursor()"}}},
-	{"nodes are not dropped", []edit{{"world_test.go", "	l.f.Drop(t.nodes)\n", ""}}},
-	{"a refused load keeps its nodes", []edit{{"world_test.go", "	if !ok {\n		p.local.gone(t)\n	}\n", ""}}},
+	{"the position moves before the record is applied", []edit{{"world_internal_test.go", "			p.apply(rec)\n			at := p.Cursor()", "			defer p.apply(rec)\n			at := p.Cursor()"}}},
+	{"nodes are not dropped", []edit{{"world_internal_test.go", "	l.f.Drop(t.nodes)\n", ""}}},
+	{"a refused load keeps its nodes", []edit{{"world_internal_test.go", "	if !ok {\n		p.local.gone(t)\n	}\n", ""}}},
 	{"a sweep does not look at the count", []edit{{"table.go", "n.refs.Load() == 0 && ", ""}}},
 	{"namespaces of everything take one tick after the other", []edit{{"fences.go", "	announce(open, isSoft)\n	now := stamp{f.tick.Add(1), pos, at}\n	cover(open, isSoft, now)", "	var now stamp\n	for _, n := range open {\n		announce([]*Namespace{n}, isSoft)\n		now = stamp{f.tick.Add(1), pos, at}\n		cover([]*Namespace{n}, isSoft, now)\n		time.Sleep(100 * time.Microsecond)\n	}"}}},
 }
@@ -103,7 +103,7 @@ func TestMutants(t *testing.T) {
 		out, err := exec.Command("go", "test", "-vet=off", "-count=1", "-run", "World|Positions", "-v", "-overlay", overlay, ".").CombinedOutput()
 		said := ""
 		for line := range strings.Lines(string(out)) {
-			if strings.Contains(line, "world_test.go:") && !strings.Contains(line, "leak") || strings.Contains(line, "leak") && !strings.Contains(said, "leak") || strings.Contains(line, ".go:") && (strings.Contains(line, "undefined") || strings.Contains(line, "declared")) || strings.Contains(line, "panic:") {
+			if strings.Contains(line, "world_internal_test.go:") && !strings.Contains(line, "leak") || strings.Contains(line, "leak") && !strings.Contains(said, "leak") || strings.Contains(line, ".go:") && (strings.Contains(line, "undefined") || strings.Contains(line, "declared")) || strings.Contains(line, "panic:") {
 				said += "\n\t" + strings.TrimSpace(line)
 			}
 		}

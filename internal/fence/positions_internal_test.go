@@ -127,7 +127,7 @@ func TestWorldOfNamespaces(t *testing.T) {
 				if left == 0 {
 					break
 				}
-				time.Sleep(time.Millisecond)
+				rest(time.Millisecond)
 			}
 			f.mu.RLock()
 			if len(f.open) != 0 {

@@ -272,6 +272,7 @@ func covers(r invalidate.Scope, s *Subject) bool {
 		return slices.Contains(on.Tags, r.Hash())
 	case invalidate.KindPrefix:
 		return strings.HasPrefix(s.Key, text) || len(on.Keys) > 0 && slices.Contains(on.Prefixes, xxhash.Sum64String(text[:strings.LastIndexByte(text, ':')+1]))
+	case invalidate.KindAll:
 	}
 	return true
 }
@@ -421,7 +422,7 @@ func (p *process) tail() {
 	r := rand.New(rand.NewPCG(7, uint64(p.id)))
 	for time.Now().Before(p.stop) {
 		if p.id == 0 && r.IntN(8) == 0 { // it falls behind this process's own writes, and the other's frames
-			time.Sleep(time.Duration(r.Int64N(int64(10 * time.Millisecond))))
+			rest(time.Duration(r.Int64N(int64(10 * time.Millisecond))))
 		}
 		p.log.RLock()
 		news := p.log.records[p.at.Load():]
@@ -556,6 +557,9 @@ func small(t *testing.T) {
 	t.Cleanup(func() { most, mostSoft, mostCuts = was, wasSoft, wasCuts })
 }
 
+// rest waits: the world runs on real goroutines, in real time.
+func rest(d time.Duration) { <-time.After(d) }
+
 func span() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("SPAN")); err == nil {
 		return d
@@ -587,7 +591,7 @@ func play(t *testing.T) {
 			})
 		}
 		wg.Go(p.tail)
-		do(1, func(r *rand.Rand) { p.write(r); time.Sleep(time.Duration(r.IntN(50)) * time.Microsecond) })
+		do(1, func(r *rand.Rand) { p.write(r); rest(time.Duration(r.IntN(50)) * time.Microsecond) })
 		for id := range 3 {
 			do(10+id, p.check)
 		}
@@ -605,7 +609,7 @@ func play(t *testing.T) {
 			if r.IntN(500) == 0 {
 				runtime.GC()
 			}
-			time.Sleep(20 * time.Microsecond)
+			rest(20 * time.Microsecond)
 		})
 	}
 	wg.Wait()
