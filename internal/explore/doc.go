@@ -42,8 +42,8 @@
 //     lease is extended. A question or an answer may be lost. The tail may
 //     apply the record as soon as it is in the log.
 //   - A record is applied in three steps: the fence takes its tick; it goes into the
-//     tables; the applied position moves. The first two are under one lock. A hit
-//     notices the fence before the first step, so it waits for the lock, too.
+//     history; the applied position moves. The first two are under one lock. A hit
+//     is told before the first step, so it never sees the tick without the fence.
 //   - Time is one step: B has passed. All stamps from before the wait for B have
 //     then lapsed. Before that step they may or may not have lapsed, and a Get that
 //     looks at the clock tries both.
@@ -55,8 +55,8 @@
 // an epoch, and an outbox. The suites of invalidate/logtest have a mutant for each rule of a log
 // and of an outbox.
 //
-// There is only one key and one invalidation, so the model does not cover fences that share a
-// bucket or fall out of a table. It also has no clock rates, background refreshes, values
+// There is only one key and one invalidation, so the model does not cover nodes that entries
+// share, or what falls out of the history: package fence has a world for that. It also has no clock rates, background refreshes, values
 // served stale by age, errors, Set, or invalidations that fail and wait. The chaos tests cover
 // these.
 //
