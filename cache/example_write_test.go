@@ -67,9 +67,9 @@ func ExampleCache_Expire() {
 	r, _ := users.Fetch(ctx, 42, nil) // served as stale; a refresh runs in the background
 	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale)
 
-	_ = users.Refresh(ctx, 42)
+	_, _ = users.Get(ctx, 43)
 	fmt.Println(tiers.Expire(ctx, invalidate.Tag(cache.DefaultTenant, "org:7"))) // all users with this tag
-	r, _ = users.Fetch(ctx, 42, nil)
+	r, _ = users.Fetch(ctx, 43, nil)
 	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale)
 	// Output:
 	// <nil>

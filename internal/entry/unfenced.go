@@ -20,11 +20,11 @@ func (it *Entry) is(bits uint32) bool { return it.state.Load()&bits == bits }
 // Quiet reports whether a resident entry of a namespace needs no further look: nothing has ended it or its
 // freshness.
 func (it *Entry) Quiet(in *fence.Namespace) bool {
-	return it.state.Load() == held && in.Quiet(it.mark, it.seen.Load()) && (it.Plain || it.quietNodes())
+	return it.state.Load() == held && in.Quiet(it.mark, it.seen.Load()) && (it.Plain || it.quietNodes(it.seen.Load()))
 }
 
-func (it *Entry) quietNodes() bool {
-	seen := it.seen.Load()
+// quietNodes reports whether no node tells of an invalidation, or of an Expire after the tick seen.
+func (it *Entry) quietNodes(seen uint64) bool {
 	for _, n := range it.nodes {
 		if n.Since(it.mark, seen) {
 			return false
@@ -36,15 +36,8 @@ func (it *Entry) quietNodes() bool {
 // sound reports whether no node and no invalidation of its namespace has ended a resident entry. It takes no
 // lock.
 func (it *Entry) sound() bool {
-	if it.state.Load()&held == 0 {
-		return true
-	}
-	for _, n := range it.nodes {
-		if n.Since(it.mark, 1<<64-1) {
-			return false
-		}
-	}
-	return it.Home.In.Quiet(it.mark, 1<<64-1)
+	const never = 1<<64 - 1 // an Expire ends nothing
+	return !it.is(held) || it.Home.In.Quiet(it.mark, never) && it.quietNodes(never)
 }
 
 // Unfenced reports whether no invalidation covers the entry. It also notes the end of its freshness by an
@@ -88,7 +81,7 @@ func (it *Entry) check(fences *fence.Fences) bool {
 		it.End()
 		return false
 	}
-	it.expireAt(fresh)
+	it.ExpireAt(fresh)
 	for seen < now && !it.seen.CompareAndSwap(seen, now) {
 		seen = it.seen.Load()
 	}
@@ -106,7 +99,9 @@ func (it *Entry) compare(fences *fence.Fences, hash uint64, key string) bool {
 		it.End()
 		return false
 	}
-	it.expireAt(fresh)
+	if !it.Expired() { // the history tells of an Expire again and again
+		it.ExpireAt(fresh)
+	}
 	return true
 }
 
@@ -117,12 +112,9 @@ func (it *Entry) subject(hash uint64, key string) fence.Subject {
 // End ends the entry, for good.
 func (it *Entry) End() { it.state.Or(dead) }
 
-// ExpireNow ends the freshness of a resident entry at a time.
-func (it *Entry) ExpireNow(at int64) { it.expireAt(at) }
-
-// expireAt notes when an Expire that covers the entry was applied, if one was. An earlier pause, by a failed
-// or running load, ends with it.
-func (it *Entry) expireAt(fresh int64) {
+// ExpireAt notes when an Expire that covers the entry was applied, unless that is [fence.Forever]. An earlier
+// pause, by a failed or running load, ends with it.
+func (it *Entry) ExpireAt(fresh int64) {
 	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
 		it.Expire(fresh)
 		it.nextTry.Store(0)
@@ -139,7 +131,7 @@ func (it *Entry) Hold(fences *fence.Fences, hash uint64, key string) (ok bool) {
 	if len(nodes) > 0 {
 		it.Writable().nodes = nodes
 	}
-	it.expireAt(fresh)
+	it.ExpireAt(fresh)
 	it.Plain = it.Err == nil && len(nodes) == 0
 	it.seen.Store(now)
 	it.state.Or(held)
@@ -153,7 +145,7 @@ func (it *Entry) WasHeld() bool { return it.is(held) }
 // came first.
 func (it *Entry) Enter(fences *fence.Fences, hash uint64, store func()) bool {
 	return fences.Enter(fence.Mark{Tick: it.mark}, hash, func(fresh int64) {
-		it.expireAt(fresh)
+		it.ExpireAt(fresh)
 		store()
 	})
 }

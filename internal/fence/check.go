@@ -205,10 +205,10 @@ func (f *Fences) Check(n *Namespace, nodes []*Node, mark, seen uint64, key func(
 		f.given.Add(1)
 	}
 	for _, d := range nodes {
-		switch {
-		case covered || d.hard.Load() > mark:
+		if d.hard.Load() > mark {
 			return now, Forever, false
-		case d.soft.Load() > seen:
+		}
+		if d.soft.Load() > seen {
 			if at := d.at.Load(); fresh == Forever || at > fresh {
 				fresh = at
 			}

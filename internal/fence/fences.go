@@ -182,46 +182,38 @@ func (f *Fences) storeNode(k kind, hash uint64, isSoft bool, pos invalidate.Posi
 
 func (f *Fences) of(id uint64) *shard { return &f.shards[id%shards] }
 
-// storeKey ends the entry of the key here. Its namespaces are looked up before the shard is locked, because
-// a namespace that opens looks into the shards. If one opens in between, it is looked up again.
+// storeKey ends the entry of the key here. Its namespace is looked up before the shard is locked, because a
+// namespace that opens looks into the shards. If one opens in between, it is looked up again.
 func (f *Fences) storeKey(text string, hash uint64, isSoft bool, pos invalidate.Position) {
-	for {
+	for done := false; !done; {
 		opened := f.opened.Load()
-		var room [4]*Namespace
-		of := f.holding(text, room[:0])
-		if f.storeNode(ofKey, hash, isSoft, pos, func(at int64) bool {
-			if f.opened.Load() != opened {
+		n := f.holding(text)
+		done = f.storeNode(ofKey, hash, isSoft, pos, func(at int64) bool {
+			switch {
+			case f.opened.Load() != opened:
 				return false
-			}
-			for _, n := range of {
-				if isSoft {
-					n.owner.EndKey(text[len(n.stem):], at)
-				} else {
-					n.owner.EndKey(text[len(n.stem):], Forever)
-				}
+			case n == nil:
+			case isSoft:
+				n.owner.EndKey(text[len(n.stem):], at)
+			default:
+				n.owner.EndKey(text[len(n.stem):], Forever)
 			}
 			return true
-		}, nil) {
-			return
-		}
+		}, nil)
 	}
 }
 
-// holding appends the open namespaces that may hold the key with that text. The name of a namespace may
-// have colons, so there may be more than one.
-func (f *Fences) holding(text string, to []*Namespace) []*Namespace {
+// holding returns the open namespace that finds the key with that text, or nil. No id has a colon: package
+// key spells it as %3A.
+func (f *Fences) holding(text string) *Namespace {
 	tenant, rest, _ := strings.Cut(text, ":")
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	of := f.open[tenant]
-	for i := range len(rest) {
-		if rest[i] == ':' {
-			if n := of[rest[:i]].Value(); n != nil && n.owner.Spells() {
-				to = append(to, n)
-			}
-		}
+	n := f.open[tenant][rest[:max(strings.LastIndexByte(rest, ':'), 0)]].Value()
+	if n == nil || !n.owner.Spells() {
+		return nil
 	}
-	return to
+	return n
 }
 
 // storePrefix applies the invalidation of a prefix. It covers all entries of the namespaces whose keys begin

@@ -46,7 +46,13 @@ type cut struct {
 	soft bool
 }
 
-// mostCuts is how many cuts a namespace remembers at least. An entry that is not read while so many come is
+func (c *cut) equals(o *cut) bool { return c.soft == o.soft && c.text == o.text }
+
+// fewCuts is how long a list is at most in which a cut takes the place of an equal one before it: readers have
+// the list, so that is a copy.
+const fewCuts = 16
+
+// mostCuts is how many different cuts a namespace remembers at least. An entry that is not read while so many come is
 // lost.
 var mostCuts = 4096
 
@@ -96,6 +102,48 @@ func (f *Fences) forget(at place) {
 	}
 }
 
+// shorten returns a copy of a full list: of the cuts that are equal it has the last one, and of the others the
+// newest mostCuts.
+func (n *Namespace) shorten(list []cut) []cut {
+	type name struct {
+		text string
+		soft bool
+	}
+	last := make(map[name]*cut, mostCuts)
+	kept := make([]cut, 0, len(list)) // the newest first
+	for i := len(list) - 1; i >= 0; i-- {
+		c := list[i]
+		if same := last[name{c.text, c.soft}]; same != nil {
+			same.stamp = same.later(c.stamp)
+			continue
+		}
+		kept = append(kept, c)
+		last[name{c.text, c.soft}] = &kept[len(kept)-1]
+	}
+	if len(kept) > mostCuts {
+		// All that leave count: ticks and times rise along the list, positions do not.
+		for _, c := range kept[mostCuts:] {
+			n.gone[kindOf(c.soft)] = n.gone[kindOf(c.soft)].later(c.stamp)
+		}
+		n.lost.Store(kept[mostCuts].tick)
+		kept = kept[:mostCuts]
+	}
+	short := make([]cut, 0, 2*mostCuts)
+	for i := len(kept) - 1; i >= 0; i-- {
+		short = push(short, kept[i])
+	}
+	return short
+}
+
+// push appends a cut to a list.
+func push(list []cut, c cut) []cut {
+	c.high = c.pos
+	if len(list) > 0 {
+		c.high = max(c.high, list[len(list)-1].high)
+	}
+	return append(list, c)
+}
+
 // announceCut tells the entries of a cut that is about to take its tick. Fences.mu is held.
 func (n *Namespace) announceCut(text string) {
 	n.coming.Store(&text)
@@ -105,23 +153,14 @@ func (n *Namespace) announceCut(text string) {
 // add appends a cut. Fences.mu is held.
 func (n *Namespace) add(c cut) {
 	list := *n.cuts.Load()
-	if last := len(list) - 1; last >= 0 && c.soft && c.text == "" && list[last].soft && list[last].text == "" {
-		c.stamp = c.later(list[last].stamp) // the later of two Expires of all entries stands for both
+	if last := len(list) - 1; last >= 0 && last < fewCuts && list[last].equals(&c) {
+		c.stamp = c.later(list[last].stamp) // the later of two stands for both
 		list = list[:last:last]
 	}
 	if len(list) == 2*mostCuts {
-		// All that leave count: ticks and times rise along the list, positions do not.
-		for i := range list[:mostCuts] {
-			n.gone[kindOf(list[i].soft)] = n.gone[kindOf(list[i].soft)].later(list[i].stamp)
-		}
-		n.lost.Store(list[mostCuts-1].tick)
-		list = append(make([]cut, 0, 2*mostCuts), list[mostCuts:]...)
+		list = n.shorten(list)
 	}
-	c.high = c.pos
-	if len(list) > 0 {
-		c.high = max(c.high, list[len(list)-1].high)
-	}
-	list = append(list, c) // behind what readers have of the array
+	list = push(list, c) // behind what readers have of the array
 	n.cuts.Store(&list)
 	n.newest.Store(c.tick)
 }

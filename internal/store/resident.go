@@ -152,7 +152,7 @@ func (v *View) EndKey(id string, fresh int64) {
 	switch it := v.At(at); {
 	case it == nil:
 	case fresh != fence.Forever:
-		it.ExpireNow(fresh)
+		it.ExpireAt(fresh)
 	default:
 		it.End()
 		v.Core.Local.Delete(at)
