@@ -166,8 +166,8 @@
 //
 // What is in the local tier hears of an invalidation when it is applied: the invalidation of a key removes
 // its entry, and every other one is written where the entries that it covers look. So no number of other
-// invalidations ends an entry, with one exception: an entry that is not read while more than 4,096 prefixes
-// that end inside an id of its namespace are invalidated.
+// invalidations ends an entry, with one exception: an entry that is not read while more than 4,096
+// different prefixes that end inside an id of its namespace are invalidated.
 //
 // What is in flight is compared with a history: loads that run, by tick, and frames of the remote tier, by
 // position. The history has at least the last 98,000 different keys and as many tags, and fewer prefixes;

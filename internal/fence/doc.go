@@ -13,8 +13,8 @@
 //     depend on the same thing share the node and count as its references. An invalidation looks the node up
 //     by hash and, if there is one, writes its tick there. The local tier's hook gives the references back.
 //   - What ends all entries of a tenant in a namespace is written into the [Namespace].
-//   - A prefix that ends inside an id (users.Prefix("ab")) is a cut: the namespace keeps the last 4,096 of
-//     them at least, and an entry compares its text with those that it has not seen.
+//   - A prefix that ends inside an id (users.Prefix("ab")) is a cut: the namespace keeps the last 4,096
+//     different ones at least, and an entry compares its text with those that it has not seen.
 //   - What is in flight is not in the local tier and has no nodes. A load is compared by its tick with a
 //     history of the last invalidations, and a cell that another process stored by its position.
 //     What is older than the history counts as invalidated.
@@ -48,7 +48,7 @@
 // replaces or forgets a position keeps the highest one.
 //
 // A namespace opens while a record is applied: it starts from the history of every prefix of its name. The
-// record of a key looks its namespaces up before it takes the lock, and again if one was opened meanwhile.
+// record of a key looks its namespace up before it takes the lock, and again if one was opened meanwhile.
 //
 // # What was tried before
 //

@@ -76,10 +76,58 @@ func TestPositionsOfCuts(t *testing.T) {
 		t.Fatal("accepted a frame from before a write")
 	}
 	for i := range 2 * mostCuts { // the tail
-		f.Store(fenceOf(invalidate.Prefix("t", "a:q"), false), invalidate.Position(i+1))
+		f.Store(fenceOf(invalidate.Prefix("t", fmt.Sprint("a:q", i)), false), invalidate.Position(i+1))
 	}
 	if _, ok := f.Accepts(mark, n, old); ok {
 		t.Error("accepted a frame from before a write that left the list of cuts")
+	}
+}
+
+// An entry that was not read before a cut left the list may be covered by it, so it is lost.
+func TestPositionsOfLostCuts(t *testing.T) {
+	f, n := fences(t)
+	mark := f.Tick()
+	f.Store(fenceOf(invalidate.Prefix("t", "a:x"), false), 0)
+	read := f.Tick()
+	for i := range 2 * mostCuts {
+		f.Store(fenceOf(invalidate.Prefix("t", fmt.Sprint("a:q", i)), false), 0)
+	}
+	for _, tt := range []struct {
+		key  string
+		seen uint64
+		ok   bool
+	}{{"t:a:xy", mark, false}, {"t:a:z", mark, false}, {"t:a:z", f.Tick() - 100, true}} {
+		if _, _, ok := f.Check(n, nil, mark, tt.seen, func() string { return tt.key }); ok != tt.ok {
+			t.Errorf("%s, seen at %d: Check = %t, want %t", tt.key, tt.seen, ok, tt.ok)
+		}
+	}
+	if got := f.Stats().Forgotten; got != 2 {
+		t.Errorf("%d entries are forgotten, want 2; the first cut was at %d", got, read)
+	}
+}
+
+// A load whose mark counts a cut must not find a part that it covers, before the cut is in the list.
+func TestPositionsOfAnAnnouncedCut(t *testing.T) {
+	f, n := fences(t)
+	n.announceCut("t:a:x")
+	for text, want := range map[string]bool{"t:a:xy": false, "t:a:z": true} {
+		if _, _, ok := f.Check(n, nil, f.Tick(), f.Tick(), func() string { return text }); ok != want {
+			t.Errorf("Check(%s) = %t, want %t", text, ok, want)
+		}
+	}
+}
+
+// A frame is older than the last invalidation of its own key, as long as that is remembered: the cell may have been
+// read before it was removed.
+func TestPositionsOfAFrame(t *testing.T) {
+	f, n := fences(t)
+	k := invalidate.Key(parse(t, "t:a:1"))
+	s := &Subject{Hash: k.Hash(), Key: k.Text()}
+	f.Store(fenceOf(k, false), 10)
+	for pos, want := range map[invalidate.Position]bool{9: false, 10: true} {
+		if _, ok := f.Accepts(Mark{Key: pos, Scope: 100, Epoch: 1}, n, s); ok != want {
+			t.Errorf("a frame as of %d: accepted %t, want %t", pos, ok, want)
+		}
 	}
 }
 
@@ -108,6 +156,33 @@ func TestPositionsOfAKey(t *testing.T) {
 	}
 	runtime.KeepAlive(a)
 	runtime.KeepAlive(b)
+}
+
+// A namespace opens, and a load is stored in it, after the record of a key has looked its namespace up and before
+// the record is applied.
+func TestPositionsOfANamespaceThatOpens(t *testing.T) {
+	f := NewLogged(time.Now())
+	w := &watch{f: f}
+	stems := map[*shard]bool{} // Open looks into these
+	for _, stem := range []string{"t:", "t:a:"} {
+		stems[f.of(idOf(ofStem, Stem(stem)))] = true
+	}
+	var k invalidate.Scope
+	for i := 0; k == (invalidate.Scope{}) || stems[f.of(idOf(ofKey, k.Hash()))]; i++ {
+		k = invalidate.Key(parse(t, fmt.Sprint("t:a:", i)))
+	}
+	s := f.of(idOf(ofKey, k.Hash()))
+	s.mu.Lock()
+	var wg sync.WaitGroup
+	wg.Go(func() { f.Store(fenceOf(k, false), 1) })
+	rest(20 * time.Millisecond) // until it waits for the lock; if it does not yet, it finds the namespace at once
+	n := f.Open("t", "a", w)
+	s.mu.Unlock()
+	wg.Wait()
+	if len(w.at) != 1 {
+		t.Errorf("the entry was ended %d times, want once", len(w.at))
+	}
+	runtime.KeepAlive(n)
 }
 
 // A namespace that nothing holds is forgotten, and one that opens later knows what was invalidated before.
