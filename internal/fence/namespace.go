@@ -2,6 +2,7 @@ package fence
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"weak"
@@ -111,8 +112,7 @@ func (n *Namespace) shorten(list []cut) []cut {
 	}
 	last := make(map[name]*cut, mostCuts)
 	kept := make([]cut, 0, len(list)) // the newest first
-	for i := len(list) - 1; i >= 0; i-- {
-		c := list[i]
+	for _, c := range slices.Backward(list) {
 		if same := last[name{c.text, c.soft}]; same != nil {
 			same.stamp = same.later(c.stamp)
 			continue
@@ -129,8 +129,8 @@ func (n *Namespace) shorten(list []cut) []cut {
 		kept = kept[:mostCuts]
 	}
 	short := make([]cut, 0, 2*mostCuts)
-	for i := len(kept) - 1; i >= 0; i-- {
-		short = push(short, kept[i])
+	for _, c := range slices.Backward(kept) {
+		short = push(short, c)
 	}
 	return short
 }
