@@ -2,8 +2,6 @@ package cache
 
 import (
 	"fmt"
-	"reflect"
-	"strconv"
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/entry"
@@ -32,31 +30,6 @@ func idOf[K comparable](k K) string {
 		return id
 	}
 	return ""
-}
-
-// isSpelled reports whether setKey finds keys of a type by their ids: it is a string or an integer.
-func isSpelled(k reflect.Type) bool {
-	return k.Kind() == reflect.String || reflect.Int <= k.Kind() && k.Kind() <= reflect.Uintptr
-}
-
-// setKey sets k to the key that has an id, and reports whether there is one.
-func setKey(k reflect.Value, id string) bool {
-	var memory [24]byte
-	switch {
-	case k.Kind() == reflect.String:
-		text, err := key.Unescape(id)
-		k.SetString(text)
-		return err == nil
-	case k.CanInt():
-		n, err := strconv.ParseInt(id, 10, k.Type().Bits())
-		k.SetInt(n)
-		return err == nil && string(strconv.AppendInt(memory[:0], n, 10)) == id
-	case k.CanUint():
-		n, err := strconv.ParseUint(id, 10, k.Type().Bits())
-		k.SetUint(n)
-		return err == nil && string(strconv.AppendUint(memory[:0], n, 10)) == id
-	}
-	return false
 }
 
 // fail returns the error of a call for a key.

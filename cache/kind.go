@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
@@ -28,12 +27,6 @@ func (s *shared[K, V]) Spell(e *entry.Entry) (key.Key, error) {
 }
 
 func (s *shared[K, V]) ID(e *entry.Entry) string { return idOf(itemOf[K, V](e).key) }
-
-func (s *shared[K, V]) SlotOf(v *store.View, id string) (at uint64, ok bool) {
-	var k K
-	ok = setKey(reflect.ValueOf(&k).Elem(), id)
-	return slotOf(v, k), ok
-}
 
 func (s *shared[K, V]) Load(ctx context.Context, loader any, e *entry.Entry) error {
 	it := itemOf[K, V](e)

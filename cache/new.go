@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"unsafe"
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/store"
@@ -21,13 +20,12 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
 	}
 	s := &shared[K, V]{cfg: cfg}
-	var it item[K, V]
 	v, err := engine.Open(&s.store, core, s, &store.Spec{
 		Namespace: cfg.Namespace, Tenant: cmp.Or(cfg.Tenant, DefaultTenant), Policy: cfg.Policy, LocalOnly: cfg.LocalOnly,
 		MaxBatch: cfg.MaxBatch, Codec: cfg.Codec, Schema: cfg.Schema,
 		Loader: anyOf(cfg.Load), LoadsMany: cfg.LoadMany != nil, WantsLoad: cfg.wantsLoad, Tagged: cfg.Tags != nil,
-		Key: reflect.TypeFor[K](), Value: reflect.TypeFor[V](), KeyFault: key.CheckType[K](), KeyHashed: key.Hashes[K](), KeySpelled: isSpelled(reflect.TypeFor[K]()),
-		Size: sizeOf(cfg.Size), ItemSize: int64(unsafe.Sizeof(it)),
+		Key: reflect.TypeFor[K](), Value: reflect.TypeFor[V](), KeyFault: key.CheckType[K](), KeyHashed: key.Hashes[K](),
+		Size: sizeOf(cfg.Size), Item: reflect.TypeOf((*item[K, V])(nil)).Elem(), //nolint:modernize // TypeFor of an item would add a kilobyte to each pair of types
 	})
 	if err != nil {
 		return Cache[K, V]{}, err

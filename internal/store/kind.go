@@ -20,9 +20,6 @@ type Kind interface {
 	Spell(e *entry.Entry) (key.Key, error)
 	ID(e *entry.Entry) string
 
-	// SlotOf returns the address of the view's key with an id; false: no key has it.
-	SlotOf(v *View, id string) (at uint64, ok bool)
-
 	// Load calls a loader for one entry and stores the value in it. LoadMany does so for many, and
 	// returns the error of each, and that of the whole call. An entry with an error keeps no value.
 	Load(ctx context.Context, loader any, e *entry.Entry) error

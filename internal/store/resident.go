@@ -145,7 +145,7 @@ func (v *View) old(at uint64, same func(*entry.Entry) bool) *entry.Entry {
 // EndKey ends the resident entry of the key with that id, or if fresh is not [fence.Forever], its freshness at
 // that time. In one of 2^64 cases it ends the entry of another key, which costs a load. It implements [fence.Owner].
 func (v *View) EndKey(id string, fresh int64) {
-	at, ok := v.Kind.SlotOf(v, id)
+	at, ok := v.slotOf(id)
 	if !ok {
 		return
 	}
@@ -158,9 +158,6 @@ func (v *View) EndKey(id string, fresh int64) {
 		v.Core.Local.Delete(at)
 	}
 }
-
-// Spells reports whether EndKey finds entries. It implements [fence.Owner].
-func (v *View) Spells() bool { return v.spells }
 
 // Clear reports whether the entry is confirmed and no fence covers it now.
 func (v *View) Clear(it *entry.Entry) bool {

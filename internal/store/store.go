@@ -33,9 +33,8 @@ type Spec struct {
 	Key, Value reflect.Type
 	KeyFault   error
 	KeyHashed  bool                // see key.Hashes
-	KeySpelled bool                // Kind.SlotOf finds keys by their ids
 	Size       func(ptr any) int64 // of a value; nil: estimated
-	ItemSize   int64
+	Item       reflect.Type        // of a key, a value and the entry e
 }
 
 // Open makes a store for what c describes, and returns the view of its tenant.
@@ -63,8 +62,8 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 		s.Skip = Remote
 	}
 	s.size, s.estimate = c.Size, sizeOf(c.Value)
-	s.spells = c.KeySpelled
-	s.keySize, s.fixed = keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
+	s.blanks = blanks(c.Item)
+	s.keySize, s.fixed = keySizeOf(c.Key), int64(c.Item.Size())-int64(c.Key.Size())-int64(c.Value.Size())
 	s.base, s.Refreshes, s.Remarks = c.Policy.Apply(policy.Default()), &n.refreshes, &n.remarks
 	s.others = sync.OnceValue(func() *measure.Counters {
 		return t.countersOf(key.Space{Tenant: otherTenant, Namespace: s.namespace})

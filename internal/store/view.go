@@ -50,7 +50,7 @@ type Store struct {
 	estimate func(ptr any) int64
 	keySize  func(ptr any) int64 // of a key
 	fixed    int64               // of an item without both
-	spells   bool                // Kind.SlotOf finds keys by their ids
+	blanks   *sync.Pool          // see slotOf
 	Flights  any                 // of the engine; only it knows their type
 
 	base      policy.Policy

@@ -17,11 +17,11 @@ var perPair = []struct {
 	calls            string // of cache c with key k and value v
 	functions, bytes int
 }{
-	{"New and Get", `c.Get(ctx, k)`, 60, 56 << 10},
+	{"New and Get", `c.Get(ctx, k)`, 60, 55 << 10},
 	{"with GetMany, GetOrLoad and Set", `c.Get(ctx, k)
 	c.GetMany(ctx, []K%[1]d{k})
 	c.GetOrLoad(ctx, k, func(context.Context, K%[1]d) (V%[1]d, error) { return V%[1]d{}, nil })
-	c.Set(ctx, k, V%[1]d{})`, 70, 77 << 10},
+	c.Set(ctx, k, V%[1]d{})`, 70, 75 << 10},
 }
 
 // TestFurtherPairsAreSmall builds programs of 1 and of 11 pairs. Nothing in it is timed.
