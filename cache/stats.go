@@ -90,6 +90,7 @@ type FillCounts struct {
 	Unencodable int64 // not stored in the remote tier: the codec failed
 	BadTags     int64 // not stored: a tag is not valid, so nothing could invalidate it
 	NotAdmitted int64 // not stored: loaded faster than MinLoad
+	ReplicaLag  int64 // not stored: the load began less than ReplicaLag after an invalidation
 	NotWanted   int64 // not stored: NoStore, an expired part, or the remote tier holds the key
 	ManyTags    int64 // values with over 256 tags, which the invalidation of any tag covers
 }
@@ -166,7 +167,7 @@ func countsOf(n *measure.Numbers) Counts {
 		Fills: FillCounts{
 			Stored: n[measure.FillStored], Lost: n[measure.FillLost], Errors: n[measure.FillFailed],
 			TooLarge: n[measure.FillTooLarge], Unencodable: n[measure.FillUnencodable], BadTags: n[measure.FillTags],
-			NotAdmitted: n[measure.FillNotAdmitted], NotWanted: n[measure.FillNoStore], ManyTags: n[measure.FillManyTags],
+			NotAdmitted: n[measure.FillNotAdmitted], ReplicaLag: n[measure.FillReplicaLag], NotWanted: n[measure.FillNoStore], ManyTags: n[measure.FillManyTags],
 		},
 		Cells:     CellCounts{Corrupt: n[measure.CellCorrupt], Foreign: n[measure.CellForeign], Untagged: n[measure.CellUntagged], Unauthentic: n[measure.CellUnauthentic], Invalidated: n[measure.CellRefused]},
 		Evictions: EvictionCounts{Entries: n[measure.Evictions], Bytes: n[measure.EvictedBytes]},

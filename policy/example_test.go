@@ -43,7 +43,7 @@ func ExamplePolicy_MarshalJSON() {
 	b, err := json.Marshal(policy.Default())
 	fmt.Println(string(b), err)
 	// Output:
-	// {"ttl":"1m","jitter":0.15,"negative_ttl":"3s","error_ttl":"0s","stale":"0s","stale_if_error":"0s","throttle":"1s","refresh_ahead":0,"max_refreshes":0,"soft_timeout":"0s","load_timeout":"30s","detached":false,"local_ttl":"0s","min_load":"0s","max_value_bytes":1048576,"remote_timeout":"50ms","audit":0,"off":false} <nil>
+	// {"ttl":"1m","jitter":0.15,"negative_ttl":"3s","error_ttl":"0s","stale":"0s","stale_if_error":"0s","throttle":"1s","refresh_ahead":0,"max_refreshes":0,"soft_timeout":"0s","load_timeout":"30s","detached":false,"local_ttl":"0s","replica_lag":"0s","min_load":"0s","max_value_bytes":1048576,"remote_timeout":"50ms","audit":0,"off":false} <nil>
 }
 
 func ExampleDefault() {

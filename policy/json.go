@@ -115,6 +115,7 @@ type patchJSON struct {
 	LoadTimeout   *duration `json:"load_timeout,omitempty"`
 	Detached      *bool     `json:"detached,omitempty"`
 	LocalTTL      *duration `json:"local_ttl,omitempty"`
+	ReplicaLag    *duration `json:"replica_lag,omitempty"`
 	MinLoad       *duration `json:"min_load,omitempty"`
 	MaxValueBytes *int      `json:"max_value_bytes,omitempty"`
 	RemoteTimeout *duration `json:"remote_timeout,omitempty"`

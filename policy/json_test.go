@@ -15,14 +15,14 @@ import (
 
 const fullEntry = `[{"tenant":"acme","namespace":"users:v1","ttl":"1m","jitter":0.15,"negative_ttl":"3s","error_ttl":"1s",` +
 	`"stale":"1m30s","stale_if_error":"1h","throttle":"5s","refresh_ahead":1,"max_refreshes":4,"soft_timeout":"50ms",` +
-	`"load_timeout":"30s","detached":true,"local_ttl":"forever","min_load":"2ms","max_value_bytes":1048576,"remote_timeout":"50ms","audit":0.001,"off":false}]`
+	`"load_timeout":"30s","detached":true,"local_ttl":"forever","replica_lag":"3s","min_load":"2ms","max_value_bytes":1048576,"remote_timeout":"50ms","audit":0.001,"off":false}]`
 
 func fullTable() policy.Table {
 	return policy.Table{{Tenant: "acme", Namespace: "users:v1", Patch: policy.Patch{
 		TTL: new(time.Minute), Jitter: new(0.15), NegativeTTL: new(3 * time.Second), ErrorTTL: new(time.Second),
 		Stale: new(90 * time.Second), StaleIfError: new(time.Hour), Throttle: new(5 * time.Second), RefreshAhead: new(1.0),
 		MaxRefreshes: new(4), SoftTimeout: new(50 * time.Millisecond), LoadTimeout: new(30 * time.Second),
-		Detached: new(true), LocalTTL: new(policy.Forever), MinLoad: new(2 * time.Millisecond), MaxValueBytes: new(1 << 20),
+		Detached: new(true), LocalTTL: new(policy.Forever), ReplicaLag: new(3 * time.Second), MinLoad: new(2 * time.Millisecond), MaxValueBytes: new(1 << 20),
 		RemoteTimeout: new(50 * time.Millisecond), Audit: new(0.001), Off: new(false),
 	}}}
 }

@@ -123,6 +123,15 @@ type Policy struct {
 	// FusionCache Duration with a longer DistributedCacheDuration.
 	LocalTTL time.Duration
 
+	// ReplicaLag is how long after a write the source may still show what was there before, because
+	// loaders read from replicas. A load that began less than ReplicaLag after an invalidation that
+	// covers its value was applied in this process is returned to its callers as stale, and
+	// stored in no tier. The same holds for what is built from such a value. Until then each read loads.
+	// A process treats its start, a gap in the log and a new epoch as an invalidation of everything. An
+	// Expire and a Set count as well; the value of the Set itself is stored. If zero, the default, a load that
+	// began after the invalidation is stored. It is no promise about a replica that lags longer.
+	ReplicaLag time.Duration
+
 	// MinLoad keeps values out of the cache that were quick to load: if a load took less time,
 	// its value is returned and not stored. The same holds for an absence, so each read of it asks
 	// the source. If zero, the default, every load is stored.

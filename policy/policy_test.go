@@ -90,11 +90,11 @@ func TestValidate(t *testing.T) {
 		}},
 		{"everything", func(p *P) {
 			*p = P{TTL: -1, NegativeTTL: -1, ErrorTTL: -1, Throttle: -1, MaxRefreshes: -1, Stale: -1, StaleIfError: -1, SoftTimeout: -1,
-				LoadTimeout: -1, LocalTTL: -1, MinLoad: -1, RemoteTimeout: -1,
+				LoadTimeout: -1, LocalTTL: -1, ReplicaLag: -1, MinLoad: -1, RemoteTimeout: -1,
 				Jitter: 2, RefreshAhead: -1, Audit: -1, MaxValueBytes: -1}
 		}, []string{
 			"TTL: ", "NegativeTTL: ", "ErrorTTL: ", "Throttle: ", "MaxRefreshes: ", "Stale: ", "StaleIfError: ", "SoftTimeout: ", "LoadTimeout: ",
-			"LocalTTL: ", "MinLoad: ", "RemoteTimeout: ", "Jitter: ", "RefreshAhead: ", "Audit: ", "MaxValueBytes: ",
+			"LocalTTL: ", "ReplicaLag: ", "MinLoad: ", "RemoteTimeout: ", "Jitter: ", "RefreshAhead: ", "Audit: ", "MaxValueBytes: ",
 		}},
 	}
 	for _, tt := range tests {

@@ -25,6 +25,7 @@ type Patch struct {
 	LoadTimeout   *time.Duration
 	Detached      *bool
 	LocalTTL      *time.Duration
+	ReplicaLag    *time.Duration
 	MinLoad       *time.Duration
 	MaxValueBytes *int
 	RemoteTimeout *time.Duration
@@ -47,6 +48,7 @@ func (q Patch) Apply(p Policy) Policy {
 	set(&p.LoadTimeout, q.LoadTimeout)
 	set(&p.Detached, q.Detached)
 	set(&p.LocalTTL, q.LocalTTL)
+	set(&p.ReplicaLag, q.ReplicaLag)
 	set(&p.MinLoad, q.MinLoad)
 	set(&p.MaxValueBytes, q.MaxValueBytes)
 	set(&p.RemoteTimeout, q.RemoteTimeout)

@@ -85,6 +85,7 @@ func (p Policy) checkSigns(r *report) {
 		{"SoftTimeout", p.SoftTimeout},
 		{"LoadTimeout", p.LoadTimeout},
 		{"LocalTTL", p.LocalTTL},
+		{"ReplicaLag", p.ReplicaLag},
 		{"MinLoad", p.MinLoad},
 		{"RemoteTimeout", p.RemoteTimeout},
 	} {

@@ -114,6 +114,7 @@ func (a *audit) wait(more time.Duration) bool {
 	if a.j.Core.Follower != nil {
 		d = time.Duration(a.j.Core.Bound) + more
 	}
+	d += a.j.Policy.ReplicaLag // until then the source may show what was there before a Set
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -177,5 +177,8 @@ func refreshed(j *store.Job, out *outcome) {
 		j.Refreshing.LoadFailed(now, j.Policy.Throttle)
 	case out.src == entry.Load:
 		j.View.Counts.Inc(measure.RefreshOK)
+		if out.ofExpired { // it was not stored
+			j.Refreshing.Pause(now, max(j.Policy.ReplicaLag, j.Policy.Throttle))
+		}
 	}
 }

@@ -25,6 +25,7 @@ type attempt struct {
 	begun     int64
 	took      time.Duration
 	overtaken bool
+	lagged    bool // by ReplicaLag; no less than overtaken, and a repetition would be lagged, too
 }
 
 // noStore reports whether the loader's outcome must not be stored in any tier.
@@ -119,11 +120,15 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	}
 	a.empty = it.Err == nil && f.j.View.Kind.Empty(it)
 	f.j.SetTags(it, tags, &a.facts)
-	if a.facts.OfExpired {
+	if lag := f.j.Policy.ReplicaLag; lag > 0 {
+		a.lagged = f.j.Recent(a.begun-int64(lag), &it.Deps)
+	} else {
+		_, a.overtaken = f.j.Overtaken(a.mark, &it.Deps)
+	}
+	if a.facts.OfExpired = a.facts.OfExpired || a.lagged; a.facts.OfExpired {
 		it.EndFreshness()
 	}
 	a.it = it
-	_, a.overtaken = f.j.Overtaken(a.mark, &it.Deps)
 }
 
 // dependOn makes an entry depend on everything that the entry it replaces depends on.

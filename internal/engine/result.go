@@ -89,6 +89,8 @@ func admits(j *store.Job, a *attempt) bool {
 	switch {
 	case j.Policy.Off:
 		return false
+	case a.lagged:
+		why = measure.FillReplicaLag
 	case a.noStore():
 		why = measure.FillNoStore
 	case a.facts.BadTag:

@@ -15,26 +15,43 @@ func (f *Fences) Overtaken(m Mark, in *Namespace, s *Subject) (fresh int64, over
 	if f.tick.Load() <= m.Tick {
 		return Forever, false
 	}
-	v := verdict{f: f, mark: m, fresh: Forever}
-	v.key(s)
-	if !v.covered {
-		s.each(len(in.stem), v.depends)
-		v.wide(in, s.Key)
-	}
+	v := verdict{f: f, mark: m, since: Forever, fresh: Forever}
+	v.all(in, s)
 	if v.forgot {
 		f.given.Add(1)
 	}
 	return v.fresh, v.covered
 }
 
-// verdict collects what the history says about a mark.
+// Recent reports whether something that covers the subject was invalidated or expired here after a time. What is
+// forgotten may have been, and everything before the origin counts as invalidated at the origin.
+func (f *Fences) Recent(since int64, in *Namespace, s *Subject) bool {
+	v := verdict{f: f, mark: Mark{Tick: announced}, since: since, fresh: Forever}
+	v.all(in, s)
+	return v.covered || v.fresh != Forever
+}
+
+// verdict collects what the history says about a mark, or about a time.
 type verdict struct {
 	f       *Fences
 	mark    Mark
+	since   int64 // or Forever
 	fresh   int64
 	covered bool
 	forgot  bool // because of what is forgotten
 }
+
+// all compares everything that can end the subject.
+func (v *verdict) all(in *Namespace, s *Subject) {
+	v.key(s)
+	if !v.covered {
+		s.each(len(in.stem), v.depends)
+		v.wide(in, s.Key)
+	}
+}
+
+// after reports whether a stamp is after the mark, or after the time.
+func (v *verdict) after(st stamp) bool { return st.tick > v.mark.Tick || st.at > v.since }
 
 // key compares the subject's own key.
 func (v *verdict) key(s *Subject) {
@@ -65,7 +82,7 @@ func (v *verdict) depends(d dependency) bool {
 
 // see compares a scope. The shard's lock is held.
 func (v *verdict) see(s *shard, id uint64, k kind) {
-	if v.f.tick.Load() <= v.mark.Tick {
+	if v.since == Forever && v.f.tick.Load() <= v.mark.Tick {
 		return // what is applied later needs the lock
 	}
 	st, known := s.hard[k].known(id)
@@ -80,7 +97,7 @@ func (v *verdict) see(s *shard, id uint64, k kind) {
 }
 
 func (v *verdict) hard(st stamp, known bool) {
-	if st.tick > v.mark.Tick {
+	if v.after(st) {
 		v.covered, v.forgot = true, v.forgot || !known
 	}
 }
@@ -88,7 +105,7 @@ func (v *verdict) hard(st stamp, known bool) {
 // soft counts an Expire of which the time is forgotten as an invalidation.
 func (v *verdict) soft(st stamp, known bool) {
 	switch {
-	case st.tick <= v.mark.Tick:
+	case !v.after(st):
 	case !known:
 		v.covered, v.forgot = true, true
 	case v.fresh == Forever || st.at > v.fresh:
@@ -96,9 +113,9 @@ func (v *verdict) soft(st stamp, known bool) {
 	}
 }
 
-// wide compares the namespace, and the prefixes that end inside its ids. Ticks rise along that list.
+// wide compares the namespace, and the prefixes that end inside its ids. Ticks and times rise along that list.
 func (v *verdict) wide(in *Namespace, key string) {
-	if in.Quiet(v.mark.Tick, v.mark.Tick) {
+	if v.since == Forever && in.Quiet(v.mark.Tick, v.mark.Tick) {
 		return
 	}
 	v.f.mu.RLock()
@@ -107,7 +124,7 @@ func (v *verdict) wide(in *Namespace, key string) {
 	v.hard(in.gone[hard], false)
 	v.soft(in.gone[soft], false)
 	list := *in.cuts.Load()
-	for i := len(list) - 1; i >= 0 && list[i].tick > v.mark.Tick && !v.covered; i-- {
+	for i := len(list) - 1; i >= 0 && v.after(list[i].stamp) && !v.covered; i-- {
 		if c := &list[i]; strings.HasPrefix(key, c.text) {
 			if c.soft {
 				v.soft(c.stamp, true)
@@ -133,7 +150,7 @@ func (f *Fences) newest(k kind) (h, s stamp) {
 // it may be stored: nothing that covers it was applied since its mark. The nodes hear of later invalidations.
 // fresh is as for Overtaken. The caller drops the nodes in any case; see [Fences.Drop].
 func (f *Fences) Hold(m Mark, in *Namespace, s *Subject) (nodes []*Node, fresh int64, ok bool) {
-	v := verdict{f: f, mark: m, fresh: Forever}
+	v := verdict{f: f, mark: m, since: Forever, fresh: Forever}
 	if n := s.On.len(); n > 0 {
 		nodes = make([]*Node, 0, n)
 	}
@@ -179,7 +196,7 @@ func (f *Fences) Drop(nodes []*Node) {
 // Enter calls store if no invalidation of the key came after the mark. No other one is applied meanwhile, so
 // each finds the entry or is noted. ok is false if there was one; fresh is as for Overtaken.
 func (f *Fences) Enter(m Mark, hash uint64, store func(fresh int64)) (ok bool) {
-	v := verdict{f: f, mark: m, fresh: Forever}
+	v := verdict{f: f, mark: m, since: Forever, fresh: Forever}
 	id := idOf(ofKey, hash)
 	at := f.of(id)
 	at.mu.Lock()

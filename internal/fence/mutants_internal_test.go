@@ -58,6 +58,11 @@ var mutants = []struct {
 	{"a frame is not compared with cuts", []edit{{"check.go", "		case !c.soft:\n			v.ok = false", "		case !c.soft:"}}},
 	{"a frame is not compared with Expires", []edit{{"check.go", "	case st.pos > v.mark.Scope && (v.fresh", "	case false && (v.fresh"}}},
 	{"the position moves before the record is applied", []edit{{"world_internal_test.go", "			p.apply(rec)\n			at := p.Cursor()", "			defer p.apply(rec)\n			at := p.Cursor()"}}},
+	{"a lag is not looked at", []edit{{"check.go", "	return v.covered || v.fresh != Forever\n", "	return false\n"}}},
+	{"a lag is compared by ticks", []edit{{"check.go", " || st.at > v.since }", " }"}}},
+	{"a lag after what is forgotten", []edit{{"history.go", "h.forgot = h.forgot.later(h.top[1])", "at := h.forgot.at; h.forgot = h.forgot.later(h.top[1]); h.forgot.at = at"}}},
+	{"a lag is not compared with an Expire", []edit{{"check.go", "	return v.covered || v.fresh != Forever\n", "	return v.covered\n"}}},
+	{"a lag is not compared with a namespace", []edit{{"check.go", "	if v.since == Forever && in.Quiet(", "	if v.since != Forever || in.Quiet("}}},
 	{"nodes are not dropped", []edit{{"worldlocal_internal_test.go", "	l.f.Drop(t.nodes)\n", ""}}},
 	{"a refused load keeps its nodes", []edit{{"worldlocal_internal_test.go", "	if !ok {\n		p.local.gone(t)\n	}\n", ""}}},
 	{"a sweep does not look at the count", []edit{{"table.go", "n.refs.Load() == 0 && ", ""}}},
@@ -99,7 +104,7 @@ func TestMutants(t *testing.T) {
 		if err := os.WriteFile(overlay, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout", "2m", "-run", "World$|WorldOf|Positions", "-v", "-overlay", overlay, ".").CombinedOutput()
+		out, err := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout", "2m", "-run", "World$|WorldOf|Positions|Recent", "-v", "-overlay", overlay, ".").CombinedOutput()
 		said := ""
 		for line := range strings.Lines(string(out)) {
 			if strings.Contains(line, "world_internal_test.go:") && !strings.Contains(line, "leak") || strings.Contains(line, "leak") && !strings.Contains(said, "leak") || strings.Contains(line, ".go:") && (strings.Contains(line, "undefined") || strings.Contains(line, "declared")) || strings.Contains(line, "panic:") {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,9 +32,12 @@ const (
 
 type world struct {
 	stop   time.Time
+	lag    time.Duration // the source may show a row so late
 	source [leaves]struct {
 		sync.Mutex // also orders the writers of a leaf
 		v          atomic.Int64
+		shown      sync.Mutex // protects the versions
+		versions   []version  // the last ones
 	}
 	log struct {
 		sync.RWMutex
@@ -45,6 +49,40 @@ type world struct {
 		cells map[string]cell
 	}
 	reads, hits, stale, soft, frames, loads atomic.Int64
+}
+
+type version struct {
+	v  int64
+	at time.Time
+}
+
+// wrote makes the next version of a leaf.
+func (w *world) wrote(i int) int64 {
+	s := &w.source[i]
+	v := s.v.Add(1)
+	if w.lag > 0 {
+		s.shown.Lock()
+		defer s.shown.Unlock()
+		s.versions = append(s.versions[max(0, len(s.versions)-1000):], version{v, time.Now()})
+	}
+	return v
+}
+
+// load shows the newest version of a leaf, or with a lag perhaps an older one.
+func (w *world) load(r *rand.Rand, i int) int64 {
+	s := &w.source[i]
+	if w.lag == 0 {
+		return s.v.Load()
+	}
+	s.shown.Lock()
+	defer s.shown.Unlock()
+	t := time.Now().Add(-time.Duration(r.Int64N(int64(w.lag))))
+	for _, old := range slices.Backward(s.versions) {
+		if !old.at.After(t) {
+			return old.v
+		}
+	}
+	return 0
 }
 
 type record struct {
@@ -170,7 +208,7 @@ func (p *process) write(r *rand.Rand) {
 		s := &p.source[i]
 		s.Lock()
 		defer s.Unlock()
-		rec = record{p.scope(r, i), 0, i, s.v.Add(1)}
+		rec = record{p.scope(r, i), 0, i, p.wrote(i)}
 	} else if r.IntN(2) == 0 {
 		k, _ := key.Parse(fmt.Sprint("t1:n:", 1000+r.Uint32()))
 		rec.Scope = invalidate.Key(k)
@@ -191,12 +229,12 @@ func (p *process) write(r *rand.Rand) {
 }
 
 func (p *process) apply(rec record) {
-	tick := p.Tick() + 1
+	tick, at := p.Tick()+1, p.Now()
 	p.Store(rec.Fence, rec.pos)
 	if rec.root < 0 {
 		return
 	}
-	p.oracle.note(rec.Fence, tick, rec.pos)
+	p.oracle.note(rec.Fence, tick, at, rec.pos)
 	raiseTo := &p.floor
 	if rec.Soft {
 		raiseTo = &p.softFloor
@@ -273,6 +311,7 @@ func (p *process) fill(r *rand.Rand, i int) result {
 		}
 	}
 	c = cell{nonce: r.Uint64()}
+	begun := p.Now()
 	p.remote.Lock()
 	p.remote.cells[text] = c
 	p.remote.Unlock()
@@ -286,7 +325,7 @@ func (p *process) fill(r *rand.Rand, i int) result {
 		if i%11 == 0 {
 			on.Tags = append(on.Tags, invalidate.AnyTag)
 		}
-		value = p.source[i].v.Load()
+		value = p.load(r, i)
 	} else {
 		part := p.read(r, partOf(i))
 		on.Keys = append(on.Keys, part.Hash)
@@ -301,6 +340,14 @@ func (p *process) fill(r *rand.Rand, i int) result {
 	}
 	if r.IntN(4) == 0 {
 		runtime.Gosched()
+	}
+	if p.lag > 0 && store && loaded {
+		since := begun - int64(p.lag)
+		s := &Subject{xxhash.Sum64String(text), text, on}
+		bad := p.oracle.over(s, func(r *applied) bool { return r.at > since })
+		if store = !p.Recent(since, p.in(i), s); store && bad {
+			p.loads.Add(1)
+		}
 	}
 	t, ok := p.put(i, value, m, on, store, false)
 	if ok && !t.ended.Load() {
@@ -323,6 +370,9 @@ func (p *process) check(r *rand.Rand) {
 	want, late := p.floor[root].Load(), p.softFloor[root].Load()
 	got := p.read(r, i)
 	p.reads.Add(1)
+	if got.loaded && p.lag > 0 {
+		return // the source may show an old row
+	}
 	if !got.loaded {
 		p.hits.Add(1)
 	}
@@ -354,20 +404,22 @@ func span() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("SPAN")); err == nil {
 		return d
 	}
-	return 1500 * time.Millisecond
+	return 800 * time.Millisecond
 }
 
 func TestWorld(t *testing.T) {
 	for name, size := range map[string]func(*testing.T){"that forgets": small, "that remembers": func(*testing.T) {}} {
-		t.Run(name, func(t *testing.T) {
-			size(t)
-			play(t)
-		})
+		for _, lag := range []time.Duration{0, 200 * time.Microsecond} {
+			t.Run(fmt.Sprint(name, " lag=", lag), func(t *testing.T) {
+				size(t)
+				play(t, lag)
+			})
+		}
 	}
 }
 
-func play(t *testing.T) {
-	w := &world{stop: time.Now().Add(span())}
+func play(t *testing.T, lag time.Duration) {
+	w := &world{stop: time.Now().Add(span()), lag: lag}
 	w.remote.cells = map[string]cell{}
 	ps := []*process{w.process(0), w.process(1)}
 	var wg sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 
 type applied struct {
 	tick uint64
+	at   int64
 	pos  invalidate.Position
 	soft bool
 }
@@ -22,7 +23,7 @@ type oracle struct {
 	last map[invalidate.Fence]*applied
 }
 
-func (o *oracle) note(r invalidate.Fence, tick uint64, pos invalidate.Position) { // after Store; the tick is from before it
+func (o *oracle) note(r invalidate.Fence, tick uint64, at int64, pos invalidate.Position) { // after Store; tick and time are from before it
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	a := o.last[r]
@@ -30,7 +31,7 @@ func (o *oracle) note(r invalidate.Fence, tick uint64, pos invalidate.Position) 
 		a = &applied{soft: r.Soft}
 		o.last[r] = a
 	}
-	a.tick, a.pos = max(a.tick, tick), max(a.pos, pos)
+	a.tick, a.at, a.pos = max(a.tick, tick), max(a.at, at), max(a.pos, pos)
 }
 
 // over reports whether a record that is new, by the function, covers a subject.

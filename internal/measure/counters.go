@@ -45,6 +45,7 @@ const (
 	FillUnencodable
 	FillTags
 	FillNotAdmitted
+	FillReplicaLag
 	FillNoStore
 	FillManyTags
 	CellCorrupt

@@ -98,6 +98,12 @@ func (j *Job) Overtaken(m fence.Mark, d *fence.Deps) (fresh int64, overtaken boo
 	return j.Core.Fences.Overtaken(m, j.View.In, &s)
 }
 
+// Recent reports whether something of the job's key that depends on d was invalidated or expired after a time.
+func (j *Job) Recent(since int64, d *fence.Deps) bool {
+	s := j.subject(d)
+	return j.Core.Fences.Recent(since, j.View.In, &s)
+}
+
 // Accepts reports whether the job's value that was stored under a mark, perhaps by another process, is still
 // good; see [fence.Fences.Accepts].
 func (j *Job) Accepts(m fence.Mark, d *fence.Deps) (fresh int64, ok bool) {
