@@ -19,13 +19,16 @@
 // It assumes that the monotonic clocks of two machines differ in rate by less than one in a
 // thousand.
 //
-// # An invalidation deletes nothing
+// # An entry knows what can end it
 //
-// An invalidation removes no entry from a local tier. It leaves a fence, and every read compares
-// its entry with the fences. Therefore an invalidation costs the same for one entry and for a
-// million. It also covers values that are still being fetched or loaded. A value carries a Mark:
-// what its process knew before it fetched or loaded the value. A fence that is newer than the Mark
-// covers the value, even if the value arrives late.
+// The invalidation of a key removes the entry of that key from the local tier. A tag, and a
+// prefix that ends with a colon, are written once, in a place at which all entries that they cover
+// look when they are read. Therefore an invalidation costs the same for one entry and for a
+// million, and invalidations of other keys, tags and prefixes cost an entry nothing.
+//
+// An invalidation also covers values that are still being fetched or loaded. A value carries a
+// Mark: what its process knew before it fetched or loaded the value. An invalidation that came
+// after the Mark covers the value, even if the value arrives late.
 //
 // # Three parts
 //
@@ -71,8 +74,7 @@
 //
 // An invalidation may be soft: what it covers becomes stale and stays usable as a stale
 // value. Expire of package cache makes soft invalidations. A soft record leaves a soft fence,
-// in a separate table. An entry that fences of both tables cover is dead, in either order,
-// because a read looks into the other table first.
+// which is kept apart. An entry that a fence of each kind covers is dead, in either order.
 //
 // An entry that was marked before a soft fence is stale from the moment at which its process
 // stored the fence. The entry notes that moment, so later fences do not move it. An entry

@@ -5,9 +5,8 @@
 //
 // # Order
 //
-// Each of these rules has a counterexample when it is broken. Package explore in internal tries
-// every interleaving of a small model with and without them. The stories in cache/testdata/log play
-// the races against the real code.
+// Each of these rules has a counterexample when it is broken. The stories in cache/testdata/log play
+// them, and the world of package fence breaks the rules one by one.
 //
 //   - Marks are captured before the fetch or the load they describe.
 //   - Fences are stored before the applied position moves. The position moves before

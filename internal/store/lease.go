@@ -20,7 +20,7 @@ import (
 // The cache relies on it while the log is out of reach.
 //
 // Three rules of order make the first fact true. Each has a story in testdata/log that fails
-// when the rule is broken, and a mutant in internal/explore that breaks it.
+// when the rule is broken.
 //
 //   - A reader takes the lease first and then looks at the fences. The
 //     follower stores fences first and then extends the lease.
