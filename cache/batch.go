@@ -21,7 +21,7 @@ import (
 // caller. Keys may repeat and are not kept.
 func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
 	g := gathered[K, V]{vals: make(map[K]V, len(keys))}
-	o, err := collect(c.v, opts, ofRead)
+	o, err := collect(ctx, c.v, opts, ofRead)
 	switch {
 	case c.s == nil:
 		return g.vals, errZero("get many")

@@ -42,6 +42,32 @@ func ExampleOpen() {
 	// second Ada from remote <nil>
 }
 
+// A service writes and calls another one. The ticket in its request makes that one answer with data at least as new.
+func ExampleAtLeast() {
+	ctx := context.Background()
+	remote, invalidations := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
+	cfg := cache.TiersConfig{Remote: remote, Log: invalidations}
+	writer, done := openTiers(cfg)
+	defer done()
+	reader, done := openTiers(cfg)
+	defer done()
+	users := newCache(writer, cache.Config[int64, User]{Load: loadUser})
+	theirs := newCache(reader, cache.Config[int64, User]{Load: loadUser})
+
+	if err := users.Delete(ctx, 42); err != nil { // after the write to the source
+		log.Fatal(err)
+	}
+	ticket := writer.Ticket() // goes along in the request, for example in a header
+
+	u, err := theirs.GetOrLoad(ctx, 42, nil, cache.AtLeast(ticket))
+	fmt.Println(u.Name, err)
+	fmt.Println(reader.ReadyFor(ctx, ticket)) // for all reads after it
+	// Output:
+	// load 42
+	// Ada <nil>
+	// <nil>
+}
+
 // Policies can be overridden by tenant, by namespace or by both, even while the program runs.
 func ExampleTiers_SetPolicies() {
 	ctx := context.Background()

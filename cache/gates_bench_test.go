@@ -27,7 +27,9 @@ func BenchmarkHitBesideInvalidations(b *testing.B) {
 		{"prefixes", func(c cache.Cache[int64, profile], i int64) invalidate.Scope {
 			return invalidate.Prefix(cache.DefaultTenant, fmt.Sprintf("other%d:", i))
 		}},
-		{"cuts", func(c cache.Cache[int64, profile], i int64) invalidate.Scope { return c.Prefix(fmt.Sprint(7_000_000 + i)) }},
+		{"cuts", func(c cache.Cache[int64, profile], i int64) invalidate.Scope {
+			return c.Prefix(fmt.Sprint(7_000_000 + i))
+		}},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			tiers, err := cache.Open(cache.TiersConfig{})
@@ -104,6 +106,20 @@ func BenchmarkResidentMemory(b *testing.B) {
 				must(b, tiers.Close(context.Background()))
 			}
 		})
+	}
+}
+
+// BenchmarkEmptyTiers measures the memory of Tiers that hold nothing.
+func BenchmarkEmptyTiers(b *testing.B) {
+	heap, open := liveHeap(), []*cache.Tiers(nil)
+	for b.Loop() {
+		tiers, err := cache.Open(cache.TiersConfig{})
+		must(b, err)
+		open = append(open, tiers)
+	}
+	b.ReportMetric(float64(liveHeap()-heap)/float64(len(open)), "B/tiers")
+	for _, tiers := range open {
+		must(b, tiers.Close(context.Background()))
 	}
 }
 

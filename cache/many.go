@@ -20,7 +20,7 @@ import (
 // The map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
-	o, err := collectSet(c.v, opts)
+	o, err := collectSet(ctx, c.v, opts)
 	switch unusable := c.unusable(op); {
 	case unusable != nil:
 		return unusable

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -12,17 +13,18 @@ import (
 // zero Option does nothing. If a call gets two of a kind, the last one counts; tags add up. If a
 // call does not take an option, or its value is out of range, the call fails with [ErrOption].
 //
-//	                     TTL  Tags  With  SkipLocal  SkipRemote  MaxAge  Fresh
-//	Fetch, GetOrLoad      x   own    x        x          x         x         x
-//	GetMany               x          x        x          x         x         x
+//	                     TTL  Tags  With  SkipLocal  SkipRemote  MaxAge  Fresh  AtLeast
+//	Fetch, GetOrLoad      x   own    x        x          x         x       x       x
+//	GetMany               x          x        x          x         x       x       x
 //	Set                   x    x     x        x          x
 //
 // "own" means a call that brings its own loader.
 type Option struct {
-	kind optionKind
-	d    time.Duration
-	tags []string
-	with *store.Override
+	kind   optionKind
+	d      time.Duration
+	tags   []string
+	ticket string
+	with   *store.Override
 }
 
 type optionKind uint8
@@ -35,6 +37,7 @@ const (
 	optSkipRemote
 	optMaxAge // from here on: what a read accepts
 	optFresh
+	optAtLeast
 )
 
 // TTL replaces the policy's TTL for the value that this call loads or sets. The policy's jitter
@@ -97,9 +100,9 @@ const (
 	ofSet
 )
 
-// collect returns what the options of a call say. v is nil for the zero Cache.
-func collect(v *store.View, opts []Option, of callKind) (store.Options, error) {
-	o := store.AnyAge
+// collect returns what the options of a call say. It may wait for the log. v is nil for the zero Cache.
+func collect(ctx context.Context, v *store.View, opts []Option, of callKind) (store.Options, error) {
+	o, behind := store.AnyAge, false
 	var err error
 	for i := range opts {
 		opt := &opts[i]
@@ -140,7 +143,16 @@ func collect(v *store.View, opts []Option, of callKind) (store.Options, error) {
 			o.MaxAge, o.Anew = opt.d, opt.d == 0
 		case optFresh:
 			o.NoStale = true
+		case optAtLeast:
+			at, err := parseTicket(opt.ticket)
+			if err != nil {
+				return o, err
+			}
+			behind = behind || opt.ticket != "" && v != nil && !v.Core.Reaches(ctx, at)
 		}
+	}
+	if behind {
+		o.MaxAge, o.Anew = 0, true
 	}
 	if of == ofSet && o.Skip == store.Local|store.Remote {
 		return o, fmt.Errorf("%w: SkipLocal and SkipRemote together leave Set no tier to keep the value in: use Delete", ErrOption)
@@ -160,8 +172,8 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 }
 
 // collectSet is collect for a call that sets values.
-func collectSet(v *store.View, opts []Option) (store.Options, error) {
-	o, err := collect(v, opts, ofSet)
+func collectSet(ctx context.Context, v *store.View, opts []Option) (store.Options, error) {
+	o, err := collect(ctx, v, opts, ofSet)
 	if err == nil && v != nil && v.Far == nil && o.Skip&store.Local != 0 {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
@@ -173,6 +185,8 @@ func (opt *Option) misplaced() error {
 	name := "MaxAge"
 	if opt.kind == optFresh {
 		name = "Fresh"
+	} else if opt.kind == optAtLeast {
+		name = "AtLeast"
 	}
 	return fmt.Errorf("%w: %s says what a read accepts and has no meaning for Set, which takes TTL, Tags, With, SkipLocal and SkipRemote: "+
 		"pass %s to Fetch, GetOrLoad or GetMany", ErrOption, name, name)

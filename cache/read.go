@@ -75,7 +75,7 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 		}
 		found = n != 0
 	}
-	o, err := collect(c.v, opts, ofLoader(load))
+	o, err := collect(ctx, c.v, opts, ofLoader(load))
 	if err != nil {
 		return Result[V]{}, c.fail("get", k, fault.WrongUse(err))
 	}

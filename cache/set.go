@@ -20,7 +20,7 @@ import (
 // invalidated in this process, even if ctx has ended. With the policy's Off, Set only invalidates.
 // If there is only a local tier and it has no room for the value, the error is [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
-	o, err := collectSet(c.v, opts)
+	o, err := collectSet(ctx, c.v, opts)
 	if err != nil {
 		return c.fail("set", k, fault.WrongUse(err))
 	}

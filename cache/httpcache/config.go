@@ -102,6 +102,12 @@ type Config struct {
 	// A request with any other cookie bypasses the cache. Nil means that every cookie counts.
 	IgnoreCookie func(name string) bool
 
+	// Tickets makes the cache look at [TicketHeader]. A page that answers such a request is at least as new as
+	// the ticket; see cache.AtLeast. If the log does not answer in time, the handler answers, and its response is not
+	// stored. A header that is no ticket gets 400. Set it only if clients that may make the handler work can send the
+	// header. If false, the header means nothing here.
+	Tickets bool
+
 	// Codec encodes responses for a remote tier. Nil means codec.CBOR, which keeps the bytes of a
 	// body as they are.
 	Codec codec.Codec

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
@@ -41,6 +42,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case c.cfg.Off:
 		c.k.Stats.Bypass(reason.Off)
 		c.handling(next, w, r, t).alone(w, r, "")
+	case c.cfg.Tickets && !c.reaches(w, r, &why):
+		if why == reason.Ticket {
+			c.handling(next, w, r, t).forItself(w, r, why)
+		}
 	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Saw.Any(rules.SawRange|rules.SawIfMatch):
 		c.partly(next, w, r, t)
 	default:
@@ -53,6 +58,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		c.through(next, w, r, t, x.Variant, ok)
 	}
+}
+
+// TicketHeader is the request header with a ticket; see [Config.Tickets] and Ticket of cache.Tiers.
+const TicketHeader = "Twofold-Ticket"
+
+// ticketPatience is how long a request waits for the log to say what its ticket stands for.
+const ticketPatience = 150 * time.Millisecond
+
+// reaches reports whether stored pages are at least as new as the request's ticket. If not, why is [reason.Ticket],
+// or the request is answered.
+func (c *Cache) reaches(w http.ResponseWriter, r *http.Request, why *reason.Reason) bool {
+	if len(r.Header[TicketHeader]) == 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), ticketPatience)
+	defer cancel()
+	err := c.cfg.Tiers.ReadyFor(ctx, r.Header[TicketHeader][0])
+	if errors.Is(err, cache.ErrOption) {
+		http.Error(w, "the header "+TicketHeader+" has no ticket", http.StatusBadRequest)
+		return false
+	}
+	*why = reason.Ticket
+	return err == nil
 }
 
 // partly answers a client whose request must not store a page, or asks for a part of one. A fresh page answers it. So

@@ -48,5 +48,12 @@ func (f *Fences) Misses(noted *invalidate.Cursor) bool {
 	return noted != nil && noted.Epoch == at.Epoch && (noted.Key > at.Key || noted.Scope > at.Scope)
 }
 
+// Reached reports whether everything up to some positions is applied, as far as can be told: they are of the same
+// epoch.
+func (f *Fences) Reached(at invalidate.Cursor) bool {
+	c := f.Cursor()
+	return c.Epoch != 0 && c.Epoch == at.Epoch && c.Key >= at.Key && c.Scope >= at.Scope
+}
+
 // Ahead returns the highest positions of frames that were above the cursor; nil: none.
 func (f *Fences) Ahead() *invalidate.Cursor { return f.ahead.Load() }

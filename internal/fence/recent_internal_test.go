@@ -32,7 +32,7 @@ func TestRecent(t *testing.T) {
 		for _, isSoft := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				f, n := fences(t)
-				wait := func() { time.Sleep(time.Second) }
+				wait := func() { rest(time.Second) }
 				wait()
 				before := f.Now()
 				if f.Recent(before, n, subject) || !f.Recent(-1, n, subject) {

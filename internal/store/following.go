@@ -87,6 +87,34 @@ func (t *Core) Ready(ctx context.Context) error {
 	return t.confirm(ctx, t.Now())
 }
 
+// ReadyFor waits until this process has applied the log up to some positions. Those of another epoch stand for what the
+// log has now.
+func (t *Core) ReadyFor(ctx context.Context, at invalidate.Cursor) error {
+	switch {
+	case t.Follower == nil:
+		return fmt.Errorf("%w: there is no log, so nothing tells what the ticket stands for", fault.ErrUnavailable)
+	case t.Fences.Reached(at):
+		return nil
+	}
+	if err := t.confirm(ctx, t.Now()); err != nil {
+		return err
+	}
+	if at.Epoch == t.Fences.Cursor().Epoch && !t.Fences.Reached(at) {
+		return fmt.Errorf("%w: the log does not have what the ticket stands for", fault.ErrUnavailable)
+	}
+	return nil
+}
+
+// Reaches is ReadyFor with little patience.
+func (t *Core) Reaches(ctx context.Context, at invalidate.Cursor) bool {
+	if t.Follower != nil && t.Fences.Reached(at) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, leasePatience)
+	defer cancel()
+	return t.ReadyFor(ctx, at) == nil
+}
+
 // Settle waits until no process of the log can serve values that were invalidated before the call. Without
 // a log it does not wait.
 func (t *Core) Settle(ctx context.Context) error {

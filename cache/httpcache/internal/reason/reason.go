@@ -33,6 +33,7 @@ const (
 	Only // only-if-cached, and no response is stored
 	Condition
 	Head
+	Ticket // the log does not say what the ticket of a request stands for
 
 	// Why a response was not stored, although all waiting clients got it.
 	PlainStatus
@@ -74,7 +75,7 @@ var reasonNames = [Count]string{
 	Method: "method", Nesting: "nested", Program: "program", Credentials: "credentials", Range: "range",
 	Precondition: "precondition", Body: "request-body", Upgrade: "upgrade", Stream: "stream-asked-for",
 	Host: "host", Path: "path", Query: "query", KeyLength: "key-too-long", Router: "router",
-	Off: "off", RequestNoStore: "request-no-store", Memory: "not-cacheable-a-moment-ago", Closing: "closed", Only: "only-if-cached", Condition: "not-fresh", Head: "head",
+	Off: "off", RequestNoStore: "request-no-store", Memory: "not-cacheable-a-moment-ago", Closing: "closed", Only: "only-if-cached", Condition: "not-fresh", Head: "head", Ticket: "ticket",
 	PlainStatus: "status-not-kept",
 	Status:      "status", SetCookie: "set-cookie", Private: "private", NoStore: "no-store", NoCache: "no-cache",
 	BadCacheControl: "bad-cache-control", Vary: "vary", EventStream: "event-stream", Partial: "partial",

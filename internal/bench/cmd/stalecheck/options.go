@@ -44,6 +44,7 @@ func (c *runConfig) define(fs *flag.FlagSet) {
 	fs.BoolVar(&c.DBCells, "db-cells", c.DBCells, "the cells are in it as well")
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")
 	fs.BoolVar(&c.Settle, "settle", c.Settle, "Settle follows every invalidation, and the bound is 0")
+	fs.BoolVar(&c.Tickets, "tickets", c.Tickets, "reads have tickets of all processes, and the bound is 0")
 	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
 	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
@@ -92,7 +93,7 @@ var findings = []string{"", violations, alarms, falseAlarms}
 // The values of -without: the controls of the worker, and all of them with the safeguards of package
 // safeguard.
 var (
-	own    = []string{worker.NoCalls, worker.NoLog, worker.NoOutbox, worker.CellsFirst, worker.NoTriggers}
+	own    = []string{worker.NoCalls, worker.NoLog, worker.NoOutbox, worker.CellsFirst, worker.NoTriggers, worker.NoTickets}
 	guards = append([]string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", "audit"}, own...)
 )
 
@@ -127,8 +128,10 @@ func (c *runConfig) validate() error {
 		return errors.New("-db-cells, outbox and cells-first are for -db")
 	case c.Plain && c.DB == "" || c.Lacks(worker.NoTriggers) && !c.Plain:
 		return errors.New("-plain is for -db, and triggers are for -plain")
-	case c.Soft && c.Settle:
-		return errors.New("-soft does not go with -settle")
+	case c.Soft && (c.Settle || c.Tickets), c.Settle && c.Tickets:
+		return errors.New("at most one of -soft, -settle and -tickets")
+	case c.Lacks(worker.NoTickets) && !c.Tickets:
+		return errors.New("the control tickets is for -tickets")
 	case c.Bound < least:
 		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, least)
 	case c.Workers < 1 || c.Workers > 99 || c.Writers < 0:

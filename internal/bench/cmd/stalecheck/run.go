@@ -48,7 +48,7 @@ func (r *result) collect(hands []*rig.Hand, course *history.Course) {
 			r.reports = append(r.reports, h.Report)
 		}
 	}
-	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Settled: r.c.Settle, Soft: r.c.Soft}
+	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Settled: r.c.Settle || r.c.Tickets, Soft: r.c.Soft}
 	if course != nil {
 		r.verdict = course.Observe(r.events, rules)
 	} else {

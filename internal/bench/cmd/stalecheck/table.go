@@ -53,7 +53,8 @@ ones, then failed ones. "False" ones of the stale hits that audits reported had 
 "× PING" is the median of Invalidate divided by the median of a bare
 round trip in the same run.
 With a database, "Invalidate" is a transaction that writes the source and the outbox. With "settle",
-it is the call or the transaction, and Settle after it. With a database, reads are judged by samples of the source. With "plain SQL" the
+it is the call or the transaction, and Settle after it. With "tickets", reads are by Fetch and GetMany with the tickets
+of all processes. With a database, reads are judged by samples of the source. With "plain SQL" the
 transaction only writes the source, whose triggers write the outbox.`
 
 // table returns the results as Markdown.

@@ -24,6 +24,7 @@ type Run struct {
 	DBCells  bool          // the database holds the cells as well
 	Bound    time.Duration // of the log
 	Settle   bool          // Settle follows every invalidation: no process can be stale then
+	Tickets  bool          // reads have the tickets of all processes: none may be stale
 	Soft     bool          // changed values expire; every read reports whether its value is stale
 	Plain    bool          // writers only run UPDATE and COMMIT; triggers of the source invalidate
 	Composed bool          // most reads are of values built from cached values
@@ -42,6 +43,7 @@ const (
 	CellsFirst = "cells-first" // cells are removed before their rows are numbered
 	NoCalls    = "calls"       // one write in ten is not invalidated
 	NoTriggers = "triggers"    // the source of plain SQL clients has no triggers
+	NoTickets  = "tickets"     // reads have none
 )
 
 // Removed returns the safeguards to switch off.

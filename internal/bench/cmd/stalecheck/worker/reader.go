@@ -34,7 +34,7 @@ func (w *worker) read(rng *rand.Rand) {
 	c := w.levels[level]
 	e := history.Event{Level: uint8(level)}
 	switch draw := rng.IntN(100); {
-	case draw < 60, w.cfg.Soft:
+	case draw < 60, w.cfg.Soft, w.cfg.Tickets && draw < 82:
 		if draw >= 55 && level == 0 {
 			e.MaxAge = int64(w.cfg.Bound / 5)
 		}
@@ -45,7 +45,7 @@ func (w *worker) read(rng *rand.Rand) {
 		w.record(e, i, v, err)
 	case draw < 92:
 		w.getMany(ctx, e, rng)
-	case draw < 98:
+	case draw < 98 && !w.cfg.Tickets:
 		e.Start = proc.Now()
 		if v, ok := c.Peek(ctx, Name(i)); ok {
 			w.record(e, i, v, nil)
@@ -70,6 +70,7 @@ func (w *worker) fetch(ctx context.Context, e history.Event, i int) {
 		opts = append(opts, cache.MaxAge(time.Duration(e.MaxAge)))
 	}
 	e.Start = proc.Now()
+	opts = append(opts, w.tickets()...)
 	r, err := w.levels[e.Level].Fetch(ctx, Name(i), nil, opts...)
 	e.End, e.Stale, e.Age = proc.Now(), r.Stale, int64(r.Age)
 	switch r.Source {
@@ -91,7 +92,7 @@ func (w *worker) getMany(ctx context.Context, e history.Event, rng *rand.Rand) {
 		names = append(names, Name(keys[len(keys)-1]))
 	}
 	e.Start = proc.Now()
-	m, err := w.levels[e.Level].GetMany(ctx, names)
+	m, err := w.levels[e.Level].GetMany(ctx, names, w.tickets()...)
 	e.End = proc.Now()
 	for j, i := range keys {
 		if v, ok := m[names[j]]; ok {

@@ -39,6 +39,8 @@ type worker struct {
 
 	ops, loads, slow, foreign, hasty atomic.Int64
 
+	publishing sync.Mutex
+
 	mu     sync.Mutex // protects all below
 	errs   map[string]int
 	broken error // why the run cannot continue

@@ -55,6 +55,9 @@ func (w *worker) invalidate(ctx context.Context, rng *rand.Rand, t target) {
 	if err == nil && w.cfg.Settle {
 		err = w.tiers.Settle(ctx)
 	}
+	if err == nil && w.cfg.Tickets {
+		err = w.publish()
+	}
 	w.ended(e, t, versions, proc.Now(), "invalidate", err)
 }
 
@@ -154,6 +157,9 @@ func (w *worker) knows(ctx context.Context, rng *rand.Rand) bool {
 		return false
 	default:
 		err = w.tiers.Ready(ctx)
+	}
+	if err == nil && w.cfg.Tickets {
+		err = w.publish()
 	}
 	if err != nil {
 		w.failed("confirm", err)
