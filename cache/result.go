@@ -14,6 +14,17 @@ type Result[V any] struct {
 	Age      time.Duration // since the value's load began
 	Stale    bool          // served although not fresh
 	Negative bool          // the error is an absence, new or remembered, or a remembered load error
+
+	// FreshFor is how much longer the value is fresh, or the absence or error is remembered: the max-age of
+	// Cache-Control. An invalidation or an Expire may end it earlier. It is [policy.Forever] if it has no end.
+	//
+	// It is zero if Stale is set. It is also zero for a new value that the cache refused to store, because the
+	// next read loads again: after NoStore, with Off, below MinLoad, above MaxValueBytes, or if an invalidation
+	// overtook the load.
+	//
+	// RefreshAhead does not count. LocalTTL counts only in a cache without a remote tier. Otherwise it says when to
+	// ask the remote tier, and the value stays fresh.
+	FreshFor time.Duration
 }
 
 // Source says which tier gave a value, or that the loader did.
@@ -54,5 +65,6 @@ func (c Cache[K, V]) result(r *engine.Answer) Result[V] {
 		Age:      r.Age(),
 		Stale:    r.Stale,
 		Negative: r.It.Err != nil,
+		FreshFor: r.FreshFor(),
 	}
 }

@@ -136,9 +136,10 @@ type step struct {
 	key   int
 	opts  []cache.Option
 	age   *time.Duration
-	code  string   // of a remembered error
-	bare  bool     // the remembered error is that of another process
-	rest  []string // what is no option
+	left  *time.Duration // FreshFor of the result
+	code  string         // of a remembered error
+	bare  bool           // the remembered error is that of another process
+	rest  []string       // what is no option
 }
 
 // each returns the words for each key of a range.
@@ -188,6 +189,8 @@ func (p *player) parse(ctx context.Context, words []string) (s *step, end func()
 			s.bare = true
 		case name == "age":
 			s.age = new(p.duration(value))
+		case name == "fresh" && option:
+			s.left = new(p.duration(value))
 		case name == "ended":
 			end()
 		case name == "after":
@@ -416,6 +419,9 @@ func (p *player) check(s *step, r cache.Result[string], err error) {
 	}
 	if s.age != nil && r.Age != *s.age {
 		p.Errorf("%s: age %v", strings.Join(s.words, " "), r.Age)
+	}
+	if s.left != nil && r.FreshFor != *s.left || r.FreshFor < 0 || r.FreshFor > 0 && (r.Stale || r.Source == 0) {
+		p.Errorf("%s: fresh for %v", strings.Join(s.words, " "), r.FreshFor)
 	}
 	if !ok || r.Stale != stale || from != "" && from != r.Source.String() || r.Negative != (err != nil && r.Source != 0) {
 		p.Errorf("%s: %q from %v, stale: %v, negative: %v, %v", strings.Join(s.words, " "), r.Value, r.Source, r.Stale, r.Negative, err)

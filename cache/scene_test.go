@@ -69,7 +69,7 @@ import (
 //
 // The options of a call are key=2, key=2-9 (a call for each), TTL=1s, MaxAge=1s, With=1s (a TTL), own
 // (With of own), Fresh, SkipLocal and SkipRemote. The caller's context ends with
-// timeout=1s or after=1s, or has ended before with ended or overdue. Checks are age=1s, code=quota
+// timeout=1s or after=1s, or has ended before with ended or overdue. Checks are age=1s, fresh=1s (FreshFor), code=quota
 // (of a remembered error), and bare (the remembered error has no more than its code).
 type scene struct {
 	name  string

@@ -101,8 +101,8 @@ func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page.Page, er
 	switch {
 	case !c.cfg.pages():
 		life.TTL, life.Keep = new(c.left(p)), &c.k.Keep // kept, because a refreshed page may have the same body
-	case c.k.Lines.TTL > 0:
-		life.TTL = new(c.k.Lines.TTL - plain.Age)
+	default:
+		life.TTL = &plain.FreshFor
 	}
 	f.SetLifetime(life)
 	old, _ := cache.Previous[*page.Page](ctx)

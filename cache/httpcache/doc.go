@@ -83,8 +83,9 @@
 //
 // With Pages a response without an ETag gets a strong one, a hash of its
 // representation. Date is left out. The cache passes max-age, s-maxage and Expires on to
-// clients and to caches further down, and does not use them. After must-revalidate and
-// proxy-revalidate the response is not served stale.
+// clients and to caches further down, and does not use them. A handler that shows an object can pass on
+// how long that is fresh: as max-age, and as the lifetime of the page (TestPagesOfObjects). After must-revalidate
+// and proxy-revalidate the response is not served stale.
 //
 // # What the key is
 //
@@ -278,7 +279,8 @@
 // "stored" means that the tiers were given the response; Warm checks whether they kept it.
 // "collapsed" means that the client waited for another client's rendering. If a response was not
 // stored, detail has the reason, under the name that Stats uses. With stale-if-error it is
-// "fwd=stale; fwd-status=500; detail=stale-if-error". ttl is left out if it has no end.
+// "fwd=stale; fwd-status=500; detail=stale-if-error". With Pages ttl is how long the cache keeps the page
+// fresh. It is left out if that has no end, and of a stale page.
 //
 // Age counts from the beginning of the rendering.
 //

@@ -143,7 +143,7 @@ func (c *Cache) reading(r *http.Request, t *address.Target) exchange.Reading {
 
 // served answers by a stored page.
 func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *exchange.Reading, res cache.Result[*page.Page], t *address.Target, now int64) {
-	line, age := x.Hit(res.Value, res.Stale, now)
+	line, age := x.Hit(res.Value, res.Stale, res.FreshFor, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
 		y := c.handling(nil, w, r, *t)

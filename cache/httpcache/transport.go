@@ -98,7 +98,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answers := p != nil && (why != reason.Range || p.Status == http.StatusOK)
 	switch {
 	case found && answers && !expired && w.Accepts(t.k.Life(p, now), now):
-		line, old := x.Hit(p, false, now)
+		line, old := x.Hit(p, false, res.FreshFor, now)
 		return t.respond(r, &x, p, line, old), nil
 	case why == reason.None:
 	case answers && !w.NoStore && !w.Restricts() && !w.OnlyIfCached && p.StandsIn(now): // as of a GET

@@ -64,6 +64,37 @@ func TestKills(t *testing.T) {
 	t.Logf("%d kills, %d acknowledged writes", w.kills, len(w.acked))
 }
 
+// The checks of TestKills notice a lost write, a post that was published twice, and a stale page.
+func TestKillsNotice(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "site.db")
+	s := sitetest.Fill(t, db)
+	raw := opened(t, db)
+	w := &killed{t: t, survivor: running(t, []string{"--db", db, "--schedule", "1h"})}
+	if !w.write(w.survivor) {
+		t.Fatal("the write was not acknowledged")
+	}
+	plain := build(t, s, siteConfig{uncached: true})
+	if faults := slices.Concat(w.lost(s), w.stale(plain)); len(faults) > 0 {
+		t.Errorf("before any fault: %v", faults)
+	}
+	for _, plant := range []string{
+		`UPDATE posts SET slug = 'due-1' WHERE slug = 'w-1'`, // the post is lost, and the survivor's log does not show it
+		`UPDATE posts SET status = 'scheduled' WHERE slug = 'due-1'`,
+		`UPDATE posts SET status = 'published' WHERE slug = 'due-1'`,
+		`UPDATE posts SET status = 'scheduled' WHERE slug = 'due-1'`,
+		`UPDATE posts SET status = 'published' WHERE slug = 'due-1'`,
+	} {
+		if _, err := raw.ExecContext(t.Context(), plant); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, faults := range map[string][]string{"lost": w.lost(s), "published": w.published(raw), "stale": w.stale(plain)} {
+		if len(faults) == 0 {
+			t.Errorf("the check %q finds nothing", name)
+		}
+	}
+}
+
 // opened opens the database beside the site, and installs transitions.
 func opened(t *testing.T, db string) *sql.DB {
 	t.Helper()

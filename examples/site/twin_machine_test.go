@@ -63,7 +63,7 @@ func (m *machine) share() float64 { return float64(m.hits) / float64(m.reads) }
 func (m *machine) few() bool { return m.share() < minHits || m.writes < m.steps/8 }
 
 func (m *machine) run(t *testing.T, rt *rapid.T) {
-	w := newTwins(t)
+	w := newTwins(t, patiently)
 	defer w.close()
 	read := func(rt *rapid.T) {
 		m.steps++

@@ -47,8 +47,8 @@ type twins struct {
 	hits    int
 }
 
-// newTwins returns twins on a small database. End them with close.
-func newTwins(t *testing.T) *twins {
+// newTwins returns twins on a small database, the cached one behind a link. End them with close.
+func newTwins(t *testing.T, link linkOf) *twins {
 	t.Helper()
 	base, err := base()
 	if err != nil {
@@ -58,11 +58,11 @@ func newTwins(t *testing.T) *twins {
 	if err := os.WriteFile(path, base.file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return twinsOn(t, path, base.key)
+	return twinsOn(t, path, base.key, link)
 }
 
 // twinsOn returns twins on a furnished database.
-func twinsOn(t *testing.T, db, key string) *twins {
+func twinsOn(t *testing.T, db, key string, link linkOf) *twins {
 	t.Helper()
 	w := &twins{t: t, goodKey: key, keys: []string{key}, posts: newShelf("post", 3), pages: newShelf("page", 2), etags: map[string][]string{}}
 	w.now.Store(sitetest.Now().UnixMilli())
@@ -70,7 +70,7 @@ func twinsOn(t *testing.T, db, key string) *twins {
 	if w.store, err = store.Open(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	w.cached = w.site(w.store, siteConfig{link: patiently})
+	w.cached = w.site(w.store, siteConfig{link: link})
 	w.plain = w.site(w.store, siteConfig{uncached: true})
 	return w
 }
@@ -87,6 +87,9 @@ func (patient) Bound() time.Duration { return patience }
 
 // Unwrap gives access to the methods that describe the log, and to Close.
 func (p patient) Unwrap() invalidate.Log { return p.Log }
+
+// linkOf returns the log that a layer follows instead of its own.
+type linkOf func(layer string, own second) invalidate.Log
 
 // patiently is a link to the layer's own log, with patience.
 func patiently(_ string, own second) invalidate.Log {

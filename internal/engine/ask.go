@@ -241,6 +241,14 @@ type Answer struct {
 // Age returns the time since the value's load began.
 func (r *Answer) Age() time.Duration { return max(time.Duration(r.at-r.It.LoadedAt), 0) }
 
+// FreshFor returns how much longer the value is fresh.
+func (r *Answer) FreshFor() time.Duration {
+	if r.Stale {
+		return 0
+	}
+	return r.It.FreshFor(r.at)
+}
+
 // deliver turns an outcome into the caller's answer.
 func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (Answer, error) {
 	now := a.j.Core.Now()

@@ -123,7 +123,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 		if size := f.j.SizeOf(it, 0); size > int64(f.j.Policy.MaxValueBytes) {
 			f.j.View.Counts.Inc(measure.FillTooLarge)
 			f.j.View.WarnOfSize(f.j.Policy.MaxValueBytes)
-			r.keep = nil
+			r.drop()
 		} else {
 			r.size = size
 		}
@@ -142,8 +142,14 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	}
 	f.j.View.Counts.Inc(why)
 	if why != measure.FillUnencodable {
-		r.keep = nil
+		r.drop()
 	}
+}
+
+// drop keeps the run's result in no tier. Its callers get it, and it is not fresh: the next read loads again.
+func (r *run) drop() {
+	r.keep.NeverFresh()
+	r.keep = nil
 }
 
 // lifetimeOf returns an entry's lifetime under its terms and the policy.
@@ -219,7 +225,7 @@ func (r *run) filled(ok bool, err error) {
 		r.f.j.View.Counts.Inc(measure.FillFailed)
 	default:
 		r.f.j.View.Counts.Inc(measure.FillLost)
-		r.keep = nil
+		r.drop()
 	}
 }
 

@@ -21,9 +21,12 @@ func (it *Entry) Expire(at int64) {
 
 // EndFreshness makes a loaded entry, which no tier stores, stale from the time of its load.
 func (it *Entry) EndFreshness() {
-	it.QuietUntil = it.LoadedAt
+	it.NeverFresh()
 	it.Expire(it.LoadedAt)
 }
+
+// NeverFresh ends the freshness of an entry that is not shared yet.
+func (it *Entry) NeverFresh() { it.QuietUntil, it.unquiet = it.LoadedAt, 0 }
 
 // Expired reports whether an Expire has ended the freshness of the entry, or of a part of it.
 func (it *Entry) Expired() bool { return it.Ended.Load() != 0 }
@@ -54,6 +57,9 @@ func (it *Entry) FreshUntil() int64 {
 	soft, _, _ := it.Times()
 	return soft
 }
+
+// FreshFor returns how much longer the entry is fresh.
+func (it *Entry) FreshFor(now int64) time.Duration { return max(gap(now, it.FreshUntil()), 0) }
 
 // Pause notes that no refresh starts for d from now.
 func (it *Entry) Pause(now int64, d time.Duration) { it.nextTry.Store(it.moment(after(now, d))) }

@@ -34,8 +34,8 @@ func (r *rig) dieAt(point string, n int) {
 	r.run()
 }
 
-// TestPendingSurvivesACrash is S-E1.
-func TestPendingSurvivesACrash(t *testing.T) {
+// pendingSurvivesACrash is S-E1.
+func pendingSurvivesACrash(t *testing.T) {
 	r := started(t, 3)
 	r.web.add("/new", r.now)
 	r.listAll()
@@ -47,8 +47,8 @@ func TestPendingSurvivesACrash(t *testing.T) {
 	want(t, "the dead run is", r.stats().Runs[1].Outcome, "died")
 }
 
-// TestBaselineRecordsAll is S-E2 and S-E9: the newest are selected after sorting.
-func TestBaselineRecordsAll(t *testing.T) {
+// baselineRecordsAll is S-E2 and S-E9: the newest are selected after sorting.
+func baselineRecordsAll(t *testing.T) {
 	r := newRig(t)
 	r.site.Baseline = 3
 	for i := range 30 {
@@ -73,8 +73,8 @@ func TestBaselineRecordsAll(t *testing.T) {
 	want(t, "second run, published", rep.Published, 0)
 }
 
-// TestNothingNewFetchesNothing: without changes no page is fetched, and each sitemap is a 304.
-func TestNothingNewFetchesNothing(t *testing.T) {
+// nothingNewFetchesNothing: without changes no page is fetched, and each sitemap is a 304.
+func nothingNewFetchesNothing(t *testing.T) {
 	r := newRig(t)
 	r.web.add("/a", epoch)
 	r.web.index("/sitemap.xml", epoch.Add(-time.Hour), "/one.xml", "/two.xml")
@@ -93,8 +93,8 @@ func TestNothingNewFetchesNothing(t *testing.T) {
 	want(t, "the feed", r.file("rss.xml"), before)
 }
 
-// TestWindowSlides is S-E7: the feed has the last N items, not only those of the last run.
-func TestWindowSlides(t *testing.T) {
+// windowSlides is S-E7: the feed has the last N items, not only those of the last run.
+func windowSlides(t *testing.T) {
 	r := started(t, 3)
 	r.site.Window = 4
 	for i := range 6 {
@@ -129,8 +129,8 @@ func TestSitemapURLStays(t *testing.T) {
 	}
 }
 
-// TestFailedPagesBackOff is S-E11.
-func TestFailedPagesBackOff(t *testing.T) {
+// failedPagesBackOff is S-E11.
+func failedPagesBackOff(t *testing.T) {
 	r := started(t, 3)
 	r.every = 6 * time.Hour
 	cases := map[string]struct {
@@ -180,9 +180,9 @@ func TestFailedPagesBackOff(t *testing.T) {
 	want(t, "published", len(r.published()), len(cases))
 }
 
-// TestSiteThatGoesDownCostsFewAttempts: when several pages in a row fail as if the site was
+// siteThatGoesDownCostsFewAttempts: when several pages in a row fail as if the site was
 // down, the others stay pending, and do not count as failed.
-func TestSiteThatGoesDownCostsFewAttempts(t *testing.T) {
+func siteThatGoesDownCostsFewAttempts(t *testing.T) {
 	r := started(t, 3)
 	for i := range 20 {
 		r.web.add(fmt.Sprintf("/n%02d", i), r.now).fail = errDown
@@ -199,8 +199,8 @@ func TestSiteThatGoesDownCostsFewAttempts(t *testing.T) {
 	want(t, "published", rep.Published, 20)
 }
 
-// TestLease is S-E13.
-func TestLease(t *testing.T) {
+// lease is S-E13.
+func lease(t *testing.T) {
 	r := started(t, 3)
 	other := r.tracker()
 	var second error

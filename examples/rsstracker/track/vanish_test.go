@@ -8,8 +8,8 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
-// TestListedPagesAreNeverForgotten is the first half of S-E3.
-func TestListedPagesAreNeverForgotten(t *testing.T) {
+// listedPagesAreNeverForgotten is the first half of S-E3.
+func listedPagesAreNeverForgotten(t *testing.T) {
 	r := started(t, 100)
 	r.now = r.now.AddDate(0, 6, 0)
 	rep := r.run()
@@ -21,8 +21,8 @@ func TestListedPagesAreNeverForgotten(t *testing.T) {
 	want(t, "published", rep.Published, 0)
 }
 
-// TestForgottenPagesLeaveATombstone is the second half.
-func TestForgottenPagesLeaveATombstone(t *testing.T) {
+// forgottenPagesLeaveATombstone is the second half.
+func forgottenPagesLeaveATombstone(t *testing.T) {
 	r := started(t, 5)
 	r.web.list("/sitemap.xml", "/0", "/1", "/2", "/3")
 	want(t, "gone", r.run().Gone, 1)

@@ -21,7 +21,7 @@ const (
 var imports = func() map[string]string {
 	paths := []string{
 		"context", "database/sql", "embed", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "net/http", "net/http/httptest",
-		"net/http/httputil", "net/url", "os", "strings", "sync", "testing", "testing/synctest", "time", "go.opentelemetry.io/otel/exporters/prometheus", "go.opentelemetry.io/otel/sdk/metric",
+		"net/http/httputil", "net/url", "os", "strconv", "strings", "sync", "sync/atomic", "testing", "testing/synctest", "time", "go.opentelemetry.io/otel/exporters/prometheus", "go.opentelemetry.io/otel/sdk/metric",
 	}
 	for _, p := range []string{
 		"cache", "cache/cachetest", "cache/cachez", "cache/httpcache", "cache/index", "codec", "invalidate", "invalidate/logtest",
@@ -34,6 +34,7 @@ var imports = func() map[string]string {
 		names[path.Base(p)] = p
 	}
 	names["redis"] = "github.com/redis/go-redis/v9"
+	names["rediscache"] = "github.com/go-redis/cache/v9" // of internal/bench
 	names["pgx"], names["pgxpool"] = "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgxpool"
 	return names
 }()

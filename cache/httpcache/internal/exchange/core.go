@@ -77,7 +77,7 @@ func (k *Core) Open(name string, p policy.Patch, c codec.Codec) (err error) {
 	}
 	k.Logger = cmp.Or(k.Logger, slog.Default())
 	k.Room.Allow(record.MaxHeld(k.MaxBody))
-	if k.Lines, err = page.NewLines(name, ttlOf(p)); err != nil {
+	if k.Lines, err = page.NewLines(name); err != nil {
 		return fmt.Errorf("field Name: %w", err)
 	}
 	p.MaxValueBytes = cmp.Or(p.MaxValueBytes, new(2*k.MaxBody+2*record.MaxHeader)) // an encoded body may be longer than the body
@@ -176,12 +176,4 @@ func (k *Core) Page(status int, h http.Header, body []byte, made time.Time) *pag
 	p.Made, p.Format = made.UnixMilli(), FormatOf(h)
 	p.Offer(len(k.Encodings) > 0)
 	return p
-}
-
-// ttlOf returns how long responses are fresh. Zero means forever, or not exactly known.
-func ttlOf(p policy.Patch) time.Duration {
-	if *p.TTL == policy.Forever || *p.Jitter > 0 {
-		return 0
-	}
-	return *p.TTL
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
 )
 
 // Reading is the way of one request to a stored page.
@@ -259,7 +260,7 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())
 		return k.Lines.Miss(m), strconv.FormatInt(age, 10)
 	case res.Source != cache.Load, x.Kept.Load(): // a page that was made of an expired part is stale from the start
-		return x.Hit(p, res.Stale, now)
+		return x.Hit(p, res.Stale, res.FreshFor, now)
 	}
 	if !k.Until && age > 0 {
 		old = strconv.FormatInt(age, 10)
@@ -273,15 +274,24 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 	return k.Lines.Miss(m), old
 }
 
-// Hit counts a request that a stored page answers. It returns the line of Cache-Status, and the Age.
-func (x *Reading) Hit(p *page.Page, stale bool, now int64) (line, old string) {
-	n := x.Core.Stats.Of(p.Format)
+// Hit counts a request that a stored page answers, which the cache calls fresh for a time. It returns the line of
+// Cache-Status, and the Age.
+func (x *Reading) Hit(p *page.Page, stale bool, freshFor time.Duration, now int64) (line, old string) {
+	k := x.Core
+	n := k.Stats.Of(p.Format)
 	if stale {
 		n.Stale.Add(1)
 	} else {
 		n.Hits.Add(1)
 	}
-	s := x.Core.Lines.Served(p, x.Core.Until, stale, x.Core.Age(p, now))
+	age := k.Age(p, now)
+	ttl := p.Fresh/1000 - age
+	if k.Until {
+		if ttl = int64(freshFor / time.Second); stale || freshFor == policy.Forever {
+			ttl = page.NoTTL
+		}
+	}
+	s := k.Lines.Served(p, stale, age, ttl)
 	return s.Line, s.Age
 }
 

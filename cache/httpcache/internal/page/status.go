@@ -1,8 +1,8 @@
 package page
 
 import (
+	"math"
 	"strconv"
-	"time"
 
 	"github.com/dunglas/httpsfv"
 
@@ -12,7 +12,6 @@ import (
 // Lines writes the lines of Cache-Status (RFC 9211). The lines of hits are made once.
 type Lines struct {
 	name string
-	TTL  time.Duration // 0: left out, or different for each page
 
 	Hit, staleHit, bypass, method, missed string
 }
@@ -29,11 +28,11 @@ type Miss struct {
 	Instead   bool // a stale page replaces the failure
 }
 
-// NewLines returns the lines of a cache by its name. A ttl of zero is left out, or different for each page.
-func NewLines(name string, ttl time.Duration) (l Lines, err error) {
+// NewLines returns the lines of a cache by its name.
+func NewLines(name string) (l Lines, err error) {
 	list, err := httpsfv.Marshal(httpsfv.List{httpsfv.NewItem(httpsfv.Token(name))})
 	return Lines{
-		name: list, TTL: ttl, Hit: list + ";hit", staleHit: list + ";hit;detail=stale",
+		name: list, Hit: list + ";hit", staleHit: list + ";hit;detail=stale",
 		bypass: list + ";fwd=bypass", method: list + ";fwd=method", missed: list + ";fwd=uri-miss;stored",
 	}, err
 }
@@ -43,24 +42,24 @@ func NewLines(name string, ttl time.Duration) (l Lines, err error) {
 type Stamp struct {
 	of        *Lines
 	stale     bool
-	age       int64
+	age, ttl  int64
 	Line, Age string // Cache-Status and Age
 }
 
-// Served spells the line and the Age of a stored page that is age seconds old.
-func (l *Lines) Served(p *Page, until, stale bool, age int64) *Stamp {
-	if s := p.stamped.Load(); s != nil && s.of == l && s.stale == stale && s.age == age {
+// NoTTL is the ttl of a page that is fresh without end, or is stale for an unknown time.
+const NoTTL = math.MinInt64
+
+// Served spells the line and the Age of a stored page that is age seconds old and fresh for ttl seconds more.
+func (l *Lines) Served(p *Page, stale bool, age, ttl int64) *Stamp {
+	if s := p.stamped.Load(); s != nil && s.of == l && s.stale == stale && s.age == age && s.ttl == ttl {
 		return s
 	}
-	s := &Stamp{of: l, stale: stale, age: age, Line: l.Hit, Age: strconv.FormatInt(age, 10)}
+	s := &Stamp{of: l, stale: stale, age: age, ttl: ttl, Line: l.Hit, Age: strconv.FormatInt(age, 10)}
 	if stale {
 		s.Line = l.staleHit
 	}
-	switch {
-	case !until:
-		s.Line += ";ttl=" + strconv.FormatInt(p.Fresh/1000-age, 10)
-	case l.TTL > 0:
-		s.Line += ";ttl=" + strconv.FormatInt(int64(l.TTL/time.Second)-age, 10)
+	if ttl != NoTTL {
+		s.Line += ";ttl=" + strconv.FormatInt(ttl, 10)
 	}
 	p.stamped.Store(s)
 	return s

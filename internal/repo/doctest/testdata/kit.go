@@ -10,6 +10,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,6 +54,18 @@ func loadUsers(ctx context.Context, ids []int64) (map[int64]User, error) {
 		}
 	}
 	return found, nil
+}
+
+// chat stands for the client of a model. It gives each word to token, if that is not nil, and returns the
+// text, why the model stopped, and the tokens that it counted.
+func chat(ctx context.Context, _, _, prompt string, _ float64, _ int, token func(string)) (text, finish string, in, out int, err error) {
+	words := []string{"a ", "small ", "answer"}
+	for _, w := range words {
+		if text += w; token != nil {
+			token(w)
+		}
+	}
+	return text, "stop", len(strings.Fields(prompt)), len(words), ctx.Err()
 }
 
 var errDown = errors.New("the source is down")
