@@ -45,7 +45,7 @@ func (c *runConfig) define(fs *flag.FlagSet) {
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")
 	fs.BoolVar(&c.Settle, "settle", c.Settle, "Settle follows every invalidation, and the bound is 0")
 	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
-	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate")
+	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate; with a log in Redis, they are processes of redis-cli that call its function")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
 	fs.StringVar(&c.Without, "without", c.Without, "do without safeguards, with commas between them: "+strings.Join(guards, ", "))
 	fs.StringVar(&c.Expect, "expect", c.Expect, "succeed only when there are some: "+strings.Join(findings[1:], ", "))
@@ -92,7 +92,7 @@ var findings = []string{"", violations, alarms, falseAlarms}
 // The values of -without: the controls of the worker, and all of them with the safeguards of package
 // safeguard.
 var (
-	own    = []string{worker.NoCalls, worker.NoLog, worker.NoOutbox, worker.CellsFirst, worker.NoTriggers}
+	own    = []string{worker.NoCalls, worker.NoLog, worker.NoOutbox, worker.CellsFirst, worker.NoTriggers, worker.NoCell}
 	guards = append([]string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", "audit"}, own...)
 )
 
@@ -125,8 +125,12 @@ func (c *runConfig) validate() error {
 		return errors.New("a transaction cannot expire: -soft does not go with -db")
 	case c.DB == "" && (c.DBCells || c.Lacks(worker.NoOutbox) || c.Lacks(worker.CellsFirst)):
 		return errors.New("-db-cells, outbox and cells-first are for -db")
-	case c.Plain && c.DB == "" || c.Lacks(worker.NoTriggers) && !c.Plain:
-		return errors.New("-plain is for -db, and triggers are for -plain")
+	case c.Lacks(worker.NoTriggers) && (!c.Plain || c.DB == ""):
+		return errors.New("triggers are for -plain with -db")
+	case c.Lacks(worker.NoCell) && (!c.Plain || c.DB != ""):
+		return errors.New("cell is for -plain without -db")
+	case c.Plain && c.DB == "" && !rig.OneServer(c.Fault):
+		return errors.New("-plain needs a log in a database, or on one server of Redis")
 	case c.Soft && c.Settle:
 		return errors.New("-soft does not go with -settle")
 	case c.Bound < least:

@@ -25,7 +25,7 @@ type Run struct {
 	Bound    time.Duration // of the log
 	Settle   bool          // Settle follows every invalidation: no process can be stale then
 	Soft     bool          // changed values expire; every read reports whether its value is stale
-	Plain    bool          // writers only run UPDATE and COMMIT; triggers of the source invalidate
+	Plain    bool          // in a database, writers only run UPDATE and COMMIT, and triggers invalidate; in Redis, they are processes of redis-cli
 	Composed bool          // most reads are of values built from cached values
 	Without  string        // the safeguards to switch off, separated by commas, or empty
 	Seed     uint64
@@ -42,6 +42,7 @@ const (
 	CellsFirst = "cells-first" // cells are removed before their rows are numbered
 	NoCalls    = "calls"       // one write in ten is not invalidated
 	NoTriggers = "triggers"    // the source of plain SQL clients has no triggers
+	NoCell     = "cell"        // the function that redis-cli calls removes no cell
 )
 
 // Removed returns the safeguards to switch off.
