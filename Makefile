@@ -87,5 +87,5 @@ release-check: ## pack the modules as a proxy serves them, and build a program o
 tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
 
-deps-test: ## install redis-server, PostgreSQL and a C compiler if they are missing
+deps-test: ## install redis-server, PostgreSQL, clients and a C compiler if they are missing
 	@sh internal/tools/deps.sh

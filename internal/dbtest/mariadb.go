@@ -93,6 +93,9 @@ func (s *MariaDBServer) DSN(database string) string {
 	return fmt.Sprintf("root@tcp(127.0.0.1:%d)/%s?parseTime=true&loc=UTC", s.proc.Port, database)
 }
 
+// Port returns the port on the loopback interface.
+func (s *MariaDBServer) Port() int { return s.proc.Port }
+
 // Kill ends the server by SIGKILL and waits until it is gone.
 func (s *MariaDBServer) Kill() { s.proc.end(os.Kill) }
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes sure that what the tests need besides Go is there: redis-server and
-# PostgreSQL, which they start themselves on free ports, and a C compiler for the
-# race detector. With the argument "mariadb", MariaDB as well. Debian and its
-# relatives get them from apt-get; elsewhere this says what to install. With
-# REDIS_URL set, no redis-server is looked for.
+# PostgreSQL, which they start themselves on free ports, the clients that
+# invalidate without Go, and a C compiler for the race detector. With the argument
+# "mariadb", MariaDB as well. Debian and its relatives get them from apt-get;
+# elsewhere this says what to install. With REDIS_URL set, neither redis-server nor
+# its clients are looked for.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -19,10 +20,31 @@ have_postgres() {
 	done
 	return 1
 }
-have_mariadb() { have "${TWOFOLD_MARIADB_SERVER:-mariadbd}" || have /usr/sbin/mariadbd; }
+
+# The system's Python first: Debian's package is for that one. Debian's Node.js looks
+# for modules in this folder by itself, others do not.
+have_python() {
+	for python in /usr/bin/python3 python3; do
+		"$python" -c 'import redis' >/dev/null 2>&1 && return
+	done
+	return 1
+}
+have_node() { NODE_PATH="${NODE_PATH:-/usr/share/nodejs}" node -e 'require("redis")' >/dev/null 2>&1; }
+have_mariadb() {
+	have mariadb || return
+	have "${TWOFOLD_MARIADB_SERVER:-mariadbd}" || have /usr/sbin/mariadbd
+}
 
 missing() {
-	[ -n "${REDIS_URL:-}" ] || have redis-server || printf ' redis-server'
+	if [ -z "${REDIS_URL:-}" ]; then
+		have redis-server || printf ' redis-server'
+		have redis-cli || printf ' redis-tools'
+		have_python || printf ' python3-redis'
+		have_node || printf ' nodejs node-redis'
+	fi
+	have sqlite3 || printf ' sqlite3'
+	have psql || printf ' postgresql-client'
+	have curl || printf ' curl'
 	have_postgres || printf ' postgresql'
 	have "${CC:-cc}" || have gcc || have clang || printf ' gcc libc6-dev'
 	[ "$1" != mariadb ] || have_mariadb || printf ' mariadb-server'
@@ -36,9 +58,10 @@ give_up() {
 	echo "The tests need software that was not found, and $1." >&2
 	echo "Please install (names as in Debian):$packages" >&2
 	echo "  Debian, Ubuntu:  sudo apt-get install$packages" >&2
-	echo "  Fedora:          sudo dnf install redis postgresql-server gcc (mariadb-server)" >&2
-	echo "  Arch:            sudo pacman -S redis postgresql gcc (mariadb)" >&2
-	echo "  macOS:           brew install redis postgresql (mariadb) && xcode-select --install" >&2
+	echo "  Fedora:          sudo dnf install redis postgresql-server python3-redis nodejs sqlite gcc (mariadb-server)" >&2
+	echo "  Arch:            sudo pacman -S redis postgresql python-redis nodejs npm sqlite gcc (mariadb)" >&2
+	echo "  macOS:           brew install redis postgresql node (mariadb) && pip3 install redis && xcode-select --install" >&2
+	echo "  and elsewhere than on Debian: npm install -g redis, with NODE_PATH set to what npm root -g prints" >&2
 	echo "or point REDIS_URL at a Redis that the tests may write to, or TWOFOLD_POSTGRES_BIN at" >&2
 	echo "the folder of PostgreSQL's initdb." >&2
 	exit 1

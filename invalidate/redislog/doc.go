@@ -10,7 +10,8 @@
 //	                       the number and the id of the epoch; kl and sl, the last
 //	                       position of each stream; ki and si, the ids of the records
 //	                       there; hb, the last sync that appended nothing, in unix
-//	                       seconds; b, the largest Bound in ms; v, the version of
+//	                       seconds, and kn and sn, its KeyRetention and ScopeRetention;
+//	                       b, the largest Bound in ms; v, the version of
 //	                       all this: a log of another version is refused, [ErrVersion]
 //	{<Prefix>}:k   stream  invalidations of keys
 //	{<Prefix>}:s   stream  invalidations of prefixes, of tags and of everything; and
@@ -32,6 +33,12 @@
 // An expiry has "~" after the letter: k~ default:users:v1:42. A backslash in a text is written \\, and
 // a control byte, or one that is not UTF-8, \x0a. A record that is written in another way is damaged: it
 // may mean anything, so every process discards everything older.
+//
+// # Programs in other languages
+//
+// [Install] loads a Redis function. With it, redis-cli and clients in any language invalidate and expire by one
+// command, and remove the cells of keys: see [Function]. Its text is also a script for servers without functions.
+// Writers must not append to the streams in another way. Guide ../WIRE.md is the specification.
 //
 // # When a new epoch starts
 //
@@ -88,7 +95,7 @@
 // Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA, HSET, HMGET, XADD,
 // XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO, and in a Cluster CLUSTER SLOTS.
 // When package redistier uses the same client, a Sync also removes cells: allow UNLINK on the keys
-// of redistier. Where INFO is denied within scripts, Sync takes more round trips on one
+// of redistier. A user that only calls the function needs FCALL instead of EVAL, EVALSHA and XREAD. Where INFO is denied within scripts, Sync takes more round trips on one
 // connection. Where OBJECT is denied, or where hash-max-listpack-value is 8192 or more, there is
 // no witness, and the log warns once. A proxy must connect each connection to one server, and must
 // not change that server while the connection lasts.

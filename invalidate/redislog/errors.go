@@ -38,6 +38,8 @@ var (
 	// ErrVersion refuses a log that a program of another version has written. Nothing was appended, and
 	// no cell was removed.
 	ErrVersion = errors.New("log has another version")
+	// ErrNoFunctions says that the server has no functions, as before Redis 7.
+	ErrNoFunctions = errors.New("server has no functions: send the text of redislog.Function without its first line by EVAL")
 	// ErrReply says that the reply is not one that the script returns.
 	ErrReply = errors.New("unreadable reply")
 )
@@ -66,5 +68,5 @@ func (e *keyTypeError) Unwrap() []error { return []error{ErrKeyType, e.err} }
 
 var adapter = rediserr.Adapter{Name: "redislog", Reply: ErrReply, Own: []error{
 	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
-	ErrClosed, ErrAppend, ErrNoRunID, ErrKeyType, ErrVersion, ErrReply,
+	ErrClosed, ErrAppend, ErrNoRunID, ErrKeyType, ErrVersion, ErrNoFunctions, ErrReply,
 }}

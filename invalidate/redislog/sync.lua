@@ -6,7 +6,7 @@
 -- ARGV  1 highest epoch the caller knows   2, 3 its last position of each stream
 --       4, 5 payloads, '' appends nothing  6, 7 how many records the streams retain
 --       8, 9 run id and replication id of this server, '' asks INFO for both
---       10 the caller's bound in ms        11, 12 records and bytes of a page
+--       10 the caller's bound in ms        11, 12 records and bytes of a page; 0: no records
 --       13 the id of the caller's epoch, 14, 15 those of its last records; '' for an
 --       unknown id
 --       16, 17, 18 new ids: of an epoch, of a key record, of a scope record
@@ -36,7 +36,7 @@ if h[EP] and h[V] ~= ARGV[19] then return { h[V] or '' } end
 local time = redis.call('TIME')
 local now = string.format('%s%06d', time[1], time[2])
 local appends = ARGV[4] ~= '' or ARGV[5] ~= ''
-if not appends then redis.call('HSET', meta, 'hb', time[1]) end
+if not appends then redis.call('HSET', meta, 'hb', time[1], 'kn', ARGV[6], 'sn', ARGV[7]) end
 
 -- The run id changes with the server process. The replication id also changes when the server has
 -- followed another one.
@@ -190,7 +190,7 @@ local function start()
   h[ID] = ARGV[16]
   redis.call('DEL', meta)
   redis.call('HSET', meta, 'run', run, 'rep', rep, 'ep', number, 'id', h[ID], 'kl', at, 'sl', at,
-    'ki', h[ID], 'si', h[ID], 'b', bound, 'hb', time[1], 'v', ARGV[19])
+    'ki', h[ID], 'si', h[ID], 'b', bound, 'hb', time[1], 'kn', ARGV[6], 'sn', ARGV[7], 'v', ARGV[19])
   -- A long field changes the form of the hash for good, also after the field is short again.
   local plain = form()
   redis.call('HSET', meta, 'x', string.rep('x', 8192))
@@ -247,7 +247,7 @@ local more = 0
 -- millions.
 local function page(key, after)
   local out, size, chunk = {}, 0, 10
-  if after == last[key] then return out end
+  if after == last[key] or ARGV[11] == '0' then return out end
   while true do
     local part = redis.call('XRANGE', key, '(' .. after, '+', 'COUNT', chunk)
     for _, r in ipairs(part) do

@@ -70,8 +70,10 @@
 //		('[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"]]')
 //
 // "k" is a key in full, "t" a tenant and a tag, "p" a tenant and a prefix (an empty prefix
-// covers the tenant), and "a" is everything. The column ns names the namespace. A row that does not parse may
-// mean anything, so every process discards everything older; [Stats] counts such rows.
+// covers the tenant), and "a" is everything. With "~" behind the letter, it expires instead. The column ns
+// names the namespace. The database does not check the text. A row that does not parse may
+// mean anything, so every process discards everything older; [Stats] counts such rows. A row whose text is
+// right and names no cache covers nothing. Guide ../WIRE.md has the command for each database's client.
 //
 // Package triggers makes tables that invalidate themselves: every committed write of the table, by any
 // program, appends a row. Its triggers write two more elements, because only Go can spell keys:

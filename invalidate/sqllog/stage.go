@@ -97,6 +97,9 @@ func (l *Log) read(st *stage, text string) {
 	for _, s := range row.Scopes {
 		st.add(scopeSeq, s)
 	}
+	for _, s := range row.Soft {
+		st.records[scopeSeq] = append(st.records[scopeSeq], invalidate.Fence{Scope: s, Soft: true})
+	}
 }
 
 func (st *stage) add(seq int, s invalidate.Scope) {

@@ -32,6 +32,7 @@ type rig struct {
 	postgres *dbtest.PostgresServer // nil: another database
 	mariadb  *dbtest.MariaDBServer  // nil: another database
 	name     string                 // of the database in its server
+	path     string                 // of the file of SQLite
 }
 
 // rigs are the kinds of database.
@@ -60,7 +61,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, r *rig)) {
 func sqliteRig(t testing.TB) *rig {
 	t.Helper()
 	f := dbtest.SQLite(t)
-	return (&rig{dialect: sqllog.SQLite, db: f.Writer, readers: f.Reader}).install(t)
+	return (&rig{dialect: sqllog.SQLite, db: f.Writer, readers: f.Reader, path: f.Path}).install(t)
 }
 
 // postgresRig returns a server that a test may break.

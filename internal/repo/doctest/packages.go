@@ -20,7 +20,7 @@ const (
 // imports are the packages that a snippet may use without its own import.
 var imports = func() map[string]string {
 	paths := []string{
-		"context", "database/sql", "embed", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "net/http", "net/http/httptest",
+		"context", "crypto/subtle", "database/sql", "embed", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "net/http", "net/http/httptest",
 		"net/http/httputil", "net/url", "os", "strconv", "strings", "sync", "sync/atomic", "testing", "testing/synctest", "time", "go.opentelemetry.io/otel/exporters/prometheus", "go.opentelemetry.io/otel/sdk/metric",
 	}
 	for _, p := range []string{

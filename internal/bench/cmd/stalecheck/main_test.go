@@ -162,6 +162,21 @@ func TestRunPlainSQL(t *testing.T) {
 	}
 }
 
+// Writers that are processes of redis-cli, some of which are killed. Only the removal of the cell keeps a process
+// that does not know the record from the old value.
+func TestRunRedisCLI(t *testing.T) {
+	for without, expect := range map[string]string{worker.NoCell: "violations", "": ""} {
+		c := short()
+		c.Fault, c.Plain, c.Without, c.Expect = "key-trim", true, without, expect
+		c.Keys, c.WritePause, c.Duration = 2000, 20*time.Millisecond, 5*time.Second
+		r := longEnough(t, c, func(r *result) bool { return violates(r) || expect == "" })
+		if err := r.judge(); err != nil {
+			r.explain(os.Stderr)
+			t.Errorf("without %q: %v", without, err)
+		}
+	}
+}
+
 // Runs of a suite may overlap. One that cannot run does not end the others, and the suite fails.
 func TestRunSuite(t *testing.T) {
 	good, broken := short(), short()
@@ -203,6 +218,7 @@ func TestJudge(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{
 		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys -1", "-without lease,hope", "-fault copy -bound 1s", "-duration 1ms", "-db sqlite -without calls", "-bound x",
+		"-without cell", "-plain -without triggers", "-plain -db sqlite -without cell", "-plain -fault sentinel", "-plain -fault cluster",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("parse(%q) = nil, want an error", args)

@@ -46,7 +46,7 @@ func (c *runConfig) define(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Settle, "settle", c.Settle, "Settle follows every invalidation, and the bound is 0")
 	fs.BoolVar(&c.Tickets, "tickets", c.Tickets, "reads have tickets of all processes, and the bound is 0")
 	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
-	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate")
+	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate; with a log in Redis, they are processes of redis-cli that call its function")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
 	fs.StringVar(&c.Without, "without", c.Without, "do without safeguards, with commas between them: "+strings.Join(guards, ", "))
 	fs.StringVar(&c.Expect, "expect", c.Expect, "succeed only when there are some: "+strings.Join(findings[1:], ", "))
@@ -93,7 +93,7 @@ var findings = []string{"", violations, alarms, falseAlarms}
 // The values of -without: the controls of the worker, and all of them with the safeguards of package
 // safeguard.
 var (
-	own    = []string{worker.NoCalls, worker.NoLog, worker.NoOutbox, worker.CellsFirst, worker.NoTriggers, worker.NoTickets}
+	own    = []string{worker.NoCalls, worker.NoLog, worker.NoOutbox, worker.CellsFirst, worker.NoTriggers, worker.NoTickets, worker.NoCell}
 	guards = append([]string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", "audit"}, own...)
 )
 
@@ -126,12 +126,18 @@ func (c *runConfig) validate() error {
 		return errors.New("a transaction cannot expire: -soft does not go with -db")
 	case c.DB == "" && (c.DBCells || c.Lacks(worker.NoOutbox) || c.Lacks(worker.CellsFirst)):
 		return errors.New("-db-cells, outbox and cells-first are for -db")
-	case c.Plain && c.DB == "" || c.Lacks(worker.NoTriggers) && !c.Plain:
-		return errors.New("-plain is for -db, and triggers are for -plain")
+	case c.Lacks(worker.NoTriggers) && (!c.Plain || c.DB == ""):
+		return errors.New("triggers are for -plain with -db")
+	case c.Lacks(worker.NoCell) && (!c.Plain || c.DB != ""):
+		return errors.New("cell is for -plain without -db")
+	case c.Plain && c.DB == "" && !rig.OneServer(c.Fault):
+		return errors.New("-plain needs a log in a database, or on one server of Redis")
 	case c.Soft && (c.Settle || c.Tickets), c.Settle && c.Tickets:
 		return errors.New("at most one of -soft, -settle and -tickets")
 	case c.Lacks(worker.NoTickets) && !c.Tickets:
 		return errors.New("the control tickets is for -tickets")
+	case c.Tickets && c.Plain:
+		return errors.New("a client that is no process of the cache has no ticket: -tickets does not go with -plain")
 	case c.Bound < least:
 		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, least)
 	case c.Workers < 1 || c.Workers > 99 || c.Writers < 0:

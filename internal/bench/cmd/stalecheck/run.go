@@ -49,6 +49,9 @@ func (r *result) collect(hands []*rig.Hand, course *history.Course) {
 		}
 	}
 	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Settled: r.c.Settle || r.c.Tickets, Soft: r.c.Soft}
+	if r.c.Plain && r.c.DB == "" {
+		rules.Own = rules.Bound // no process of the cache has made the call
+	}
 	if course != nil {
 		r.verdict = course.Observe(r.events, rules)
 	} else {

@@ -100,7 +100,7 @@ func (c *runConfig) name() string {
 	}{
 		{c.DBCells, "cells there too"}, {c.SlowLoads == 0, "no slow loads"}, {c.Keys == 2000, "more keys"},
 		{c.Workers != defaults().Workers, fmt.Sprintf("%d processes", c.Workers)},
-		{c.Soft, "soft"}, {c.Plain, "plain SQL"}, {c.Composed, "composed"}, {c.Settle, "settle"}, {c.Tickets, "tickets"},
+		{c.Soft, "soft"}, {c.Plain && c.DB != "", "plain SQL"}, {c.Plain && c.DB == "", "redis-cli"}, {c.Composed, "composed"}, {c.Settle, "settle"}, {c.Tickets, "tickets"},
 		{c.Without != "", "without " + c.Without},
 	} {
 		if part.is {

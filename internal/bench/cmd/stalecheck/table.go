@@ -55,7 +55,7 @@ round trip in the same run.
 With a database, "Invalidate" is a transaction that writes the source and the outbox. With "settle",
 it is the call or the transaction, and Settle after it. With "tickets", reads are by Fetch and GetMany with the tickets
 of all processes. With a database, reads are judged by samples of the source. With "plain SQL" the
-transaction only writes the source, whose triggers write the outbox.`
+transaction only writes the source, whose triggers write the outbox. With "redis-cli", Invalidate is a process of that program, and one in eight is killed.`
 
 // table returns the results as Markdown.
 func table(results []*result) string {

@@ -38,7 +38,7 @@ const (
 //	 ["p","default","users:v1:"],       a tenant and a prefix after it; "" means all it has
 //	 ["a"],                             everything
 //
-// Triggers write these, in which a value is a JSON string or integer of a column, or a string with the
+// "k~", "t~", "p~" and "a~" are expiries. Triggers write these, in which a value is a JSON string or integer of a column, or a string with the
 // bytes in hexadecimal, in brackets (["6869"] is "hi"):
 //
 //	 ["v","default","users:v1",42],     a tenant, a namespace and the value of a key
@@ -97,7 +97,8 @@ func marshalRows(items [][]any) (texts []string, err error) {
 type Named struct {
 	Keys   []key.Key
 	Whole  []string           // what all keys of a namespace that a trigger names begin with
-	Scopes []invalidate.Scope // all others
+	Scopes []invalidate.Scope // all others that are invalidated
+	Soft   []invalidate.Scope // what only expires, keys included
 }
 
 // Parse reads the text of a row. It returns false when any part of it is invalid.
@@ -125,6 +126,9 @@ func (n *Named) add(item []any) bool {
 		return false
 	}
 	kind, _ := item[0].(string)
+	if hard, soft := strings.CutSuffix(kind, "~"); soft {
+		return n.addSoft(hard, item[1:])
+	}
 	texts, ok := textsOf(item[1:], kind == KindValue || kind == KindEnds)
 	switch count := len(texts); {
 	case !ok:
@@ -160,6 +164,19 @@ func (n *Named) add(item []any) bool {
 		return s.Validate() != nil || n.AddScope(s)
 	}
 	return false
+}
+
+// addSoft adds an item that expires. Triggers write none.
+func (n *Named) addSoft(kind string, texts []any) bool {
+	var hard Named
+	if strings.ContainsAny(kind, KindValue+KindEnds+"~") || !hard.add(append([]any{kind}, texts...)) {
+		return false
+	}
+	for _, k := range hard.Keys {
+		n.Soft = append(n.Soft, invalidate.Key(k))
+	}
+	n.Soft = append(n.Soft, hard.Scopes...)
+	return true
 }
 
 // textsOf returns the texts of an item. Columns also have integers, but the second text is never that of

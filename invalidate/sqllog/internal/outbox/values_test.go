@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,26 @@ func TestValuesOfTriggers(t *testing.T) {
 	} {
 		if scopes, ok := scopesOf(text); !ok || scopes[0] != want {
 			t.Errorf("%s = %+v, %v; want %v", text, scopes, ok, want)
+		}
+	}
+}
+
+// The elements that expire. They are apart from those that invalidate.
+func TestExpiries(t *testing.T) {
+	t.Parallel()
+	const row = `[["k~","default:users:v1:42"],["t~","acme","org:7"],["p~","acme","users:"],["p~","acme",""],["a~"],["t","acme","x"]]`
+	want := []invalidate.Scope{
+		keyOf(t, "default", "users:v1", "42"), invalidate.Tag("acme", "org:7"), invalidate.Prefix("acme", "users:"), invalidate.Tenant("acme"), invalidate.All(),
+	}
+	n, ok := outbox.Parse(row)
+	if !ok || !slices.Equal(n.Soft, want) || !slices.Equal(n.Scopes, []invalidate.Scope{invalidate.Tag("acme", "x")}) || n.Keys != nil {
+		t.Errorf("Parse = %+v, %v; want expiries of %v and one tag", n, ok, want)
+	}
+	for _, bad := range []string{
+		`[["~"]]`, `[["k~"]]`, `[["k~","default:42"]]`, `[["t~","","x"]]`, `[["a~~"]]`, `[["a~","x"]]`, `[["v~","default","users:v1",42]]`, `[["w~","acme"]]`,
+	} {
+		if n, ok := outbox.Parse(bad); ok {
+			t.Errorf("Parse(%s) = %+v, want it refused", bad, n)
 		}
 	}
 }

@@ -58,6 +58,7 @@ var faults = map[string]fault{
 	"redis-pause":     {about: "Redis pauses, by a signal or a command", inject: redisPause},
 	"log-keys":        {about: "a part of the log is removed, or all of it", inject: logKeys},
 	"trim":            {about: "records are removed that a worker has not seen", inject: trim},
+	"key-trim":        {about: "all workers are killed, and the log has no key records for their successors", inject: newAfterKeyTrim, rare: true, keysOnly: true, count: 5},
 	"mix":             {about: "a random fault that loses only connections and time", inject: mix, on: inRedis + " " + inPostgres},
 	"sentinel":        {about: "the master hangs until the Sentinels fail over", inject: masterHangs, kind: sentinels},
 	"sentinel-join":   {about: "the same, with a new process", inject: joined(masterHangs), kind: sentinels},
@@ -89,6 +90,10 @@ var faults = map[string]fault{
 	"db-standby":      {about: "a lagging standby is promoted", inject: losing(standby), on: inPostgres, rare: true},
 	"unanswered":      {about: "the answer to a COMMIT is lost with its connection", inject: unanswered, on: inPostgres, rare: true, count: 30},
 }
+
+// OneServer reports whether the log is on a single server of Redis under a fault, and workers reach it
+// at one address.
+func OneServer(name string) bool { return Fits(name, "") && faults[name].kind == "" }
 
 // Faults returns the names of all faults.
 func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
@@ -206,6 +211,13 @@ func (r *Rig) trimLogs(keep int) {
 	for _, log := range []string{"k", "s"} {
 		r.primary.Do(r.t, "XTRIM", r.logKey(log), "MAXLEN", keep)
 	}
+}
+
+// newAfterKeyTrim leaves no process that knows a record of a key. The new ones trust the cells.
+func newAfterKeyTrim(ctx context.Context, r *Rig) string {
+	r.replace(r.all(), func() { r.primary.Do(r.t, "XTRIM", r.logKey("k"), "MAXLEN", 1) })
+	proc.Sleep(ctx, 2*r.cfg.Bound)
+	return "XTRIM of the keys' log, and all workers new"
 }
 
 func mix(ctx context.Context, r *Rig) string {

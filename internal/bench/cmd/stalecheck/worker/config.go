@@ -26,7 +26,7 @@ type Run struct {
 	Settle   bool          // Settle follows every invalidation: no process can be stale then
 	Tickets  bool          // reads have the tickets of all processes: none may be stale
 	Soft     bool          // changed values expire; every read reports whether its value is stale
-	Plain    bool          // writers only run UPDATE and COMMIT; triggers of the source invalidate
+	Plain    bool          // in a database, writers only run UPDATE and COMMIT, and triggers invalidate; in Redis, they are processes of redis-cli
 	Composed bool          // most reads are of values built from cached values
 	Without  string        // the safeguards to switch off, separated by commas, or empty
 	Seed     uint64
@@ -44,6 +44,7 @@ const (
 	NoCalls    = "calls"       // one write in ten is not invalidated
 	NoTriggers = "triggers"    // the source of plain SQL clients has no triggers
 	NoTickets  = "tickets"     // reads have none
+	NoCell     = "cell"        // the function that redis-cli calls removes no cell
 )
 
 // Removed returns the safeguards to switch off.

@@ -78,6 +78,9 @@ func (w *worker) open() {
 		w.steps.cut = func() { w.db.cut.Store(true) }
 	}
 	w.tiers = setup.Must(cache.Open(w.tiersConfig()))
+	if w.cfg.Plain && w.db == nil {
+		setup.Check(w.loadFunction(context.Background()))
+	}
 	names := []string{namespace}
 	if w.cfg.Composed {
 		names = append(names, "outer", "outer2")

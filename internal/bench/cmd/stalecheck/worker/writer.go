@@ -45,7 +45,9 @@ func (w *worker) invalidate(ctx context.Context, rng *rand.Rand, t target) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	e := w.begun(t)
-	if w.cfg.Soft {
+	if w.cfg.Plain {
+		err = w.callFunction(ctx, rng, t.scopes)
+	} else if w.cfg.Soft {
 		err = w.tiers.Expire(ctx, t.scopes...)
 	} else if t.kind == history.Key && len(t.keys) == 1 && rng.IntN(4) == 0 {
 		err = w.levels[0].Delete(ctx, Name(t.keys[0]))
