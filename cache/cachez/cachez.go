@@ -25,7 +25,8 @@
 //
 // POST takes a form with do=purge or do=expire and one of the same fields. A purge also takes
 // path=/path, for the responses of every host, query and variant. A purged entry is not served
-// any more. An expired entry is stale, and is served as the policy allows.
+// any more. An expired entry is stale, and is served as the policy allows. So programs in any language
+// invalidate: guide ../../invalidate/WIRE.md has the command, with a token.
 //
 // A URL without a host has the host and scheme of the request for the page. It is looked up like
 // a client's request without headers.

@@ -21,13 +21,15 @@ import (
 // caller is a program that knows the function and nothing else of the library.
 type caller struct {
 	*rig
-	rdb redis.UniversalClient
+	rdb  redis.UniversalClient
+	eval bool // it sends the text: the server has no functions
 }
 
 func (r *rig) caller() caller {
 	r.t.Helper()
-	c := caller{r, r.server.Client()}
-	if err := redislog.Install(r.t.Context(), c.rdb); err != nil {
+	c := caller{rig: r, rdb: r.server.Client()}
+	err := redislog.Install(r.t.Context(), c.rdb)
+	if c.eval = errors.Is(err, redislog.ErrNoFunctions); err != nil && !c.eval {
 		r.t.Fatal(err)
 	}
 	return c
@@ -35,11 +37,19 @@ func (r *rig) caller() caller {
 
 // command returns the call that names lines, with cells.
 func (c caller) command(cells []string, lines ...string) []any {
-	args := []any{"FCALL", "twofold_invalidate", 3 + len(cells), c.m, c.k, c.s}
-	for _, s := range slices.Concat(cells, lines) {
-		args = append(args, s)
+	return c.commandOf(append([]string{c.m, c.k, c.s}, cells...), lines...)
+}
+
+func (c caller) commandOf(keys []string, args ...string) []any {
+	command := []any{"FCALL", "twofold_invalidate", len(keys)}
+	if c.eval {
+		_, script, _ := strings.Cut(redislog.Function(), "\n")
+		command = []any{"EVAL", script, len(keys)}
 	}
-	return args
+	for _, s := range slices.Concat(keys, args) {
+		command = append(command, s)
+	}
+	return command
 }
 
 func (c caller) try(cells []string, lines ...string) error {
@@ -49,7 +59,7 @@ func (c caller) try(cells []string, lines ...string) error {
 func (c caller) call(cells []string, lines ...string) {
 	c.t.Helper()
 	if err := c.try(cells, lines...); err != nil {
-		c.t.Fatalf("%q: %v", lines, err)
+		c.t.Fatalf("%.100q: %v", lines[0], err)
 	}
 }
 
@@ -175,11 +185,8 @@ func TestFunctionAppends(t *testing.T) {
 			for _, cell := range append(cells, "app:v:default:users:v1:43") {
 				r.do("SET", cell, "x")
 			}
+			c.eval = c.eval || eval
 			args := c.command(cells, "k default:users:v1:42", "t default:org:7", `k default:a\\b:v:1`, "k~ default:users:v1:43", "a")
-			if eval {
-				_, script, _ := strings.Cut(redislog.Function(), "\n")
-				args = append([]any{"EVAL", script}, args[2:]...)
-			}
 			reply, err := c.rdb.Do(t.Context(), args...).Slice()
 			if want := []any{"1-4", "1-4", int64(10_000)}; err != nil || !slices.Equal(reply, want) {
 				t.Errorf("it returns %v, %v, want %v", reply, err, want)
@@ -233,6 +240,32 @@ func TestFunctionStartsAnEpoch(t *testing.T) {
 			knows.wantQuiet()
 		})
 	}
+}
+
+// The largest call makes one record of each kind that decodes.
+func TestFunctionTakesTheMost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p, c := r.started(1), r.caller()
+	var cells, lines []string
+	for i := range invalidate.MaxCells {
+		cells = append(cells, fmt.Sprint("app:v:default:users:v1:", i))
+		lines = append(lines, fmt.Sprint("k default:users:v1:", i))
+	}
+	const size = invalidate.MaxText / invalidate.MaxFences
+	for i := range invalidate.MaxFences {
+		lines = append(lines, fmt.Sprintf("t t:%0*d", size-1, i))
+	}
+	c.call(cells, lines...)
+	keys, scopes := p.news()
+	if k, s := len(fencesOf(t, keys)), len(fencesOf(t, scopes)); len(keys) != 1 || k != invalidate.MaxCells || len(scopes) != 1 || s != invalidate.MaxFences {
+		t.Errorf("%d and %d records of %d and %d fences", len(keys), len(scopes), k, s)
+	}
+	lines[len(lines)-1] += "x"
+	if err := c.try(cells, lines...); err == nil || !strings.Contains(err.Error(), "do not fit into one record") {
+		t.Errorf("a byte more: %v", err)
+	}
+	p.wantQuiet()
 }
 
 // No two records share an id, not even those of one moment.
@@ -318,11 +351,7 @@ func TestFunctionRefuses(t *testing.T) {
 		{log, many(long, 1100), "do not fit into one record"},
 		{append(slices.Clone(log), many(cell, invalidate.MaxCells+1)...), many(line, invalidate.MaxCells+1), "more than 1000 cells"},
 	} {
-		command := []any{"FCALL", "twofold_invalidate", len(tt.keys)}
-		for _, a := range slices.Concat(tt.keys, tt.args) {
-			command = append(command, a)
-		}
-		if err := c.rdb.Do(t.Context(), command...).Err(); err == nil || !strings.HasPrefix(err.Error(), "TWOFOLD ") || !strings.Contains(err.Error(), tt.want) {
+		if err := c.rdb.Do(t.Context(), c.commandOf(tt.keys, tt.args...)...).Err(); err == nil || !strings.HasPrefix(err.Error(), "TWOFOLD ") || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.100q %.100q: %v, want %q", tt.keys, tt.args, err, tt.want)
 		}
 	}
@@ -350,13 +379,14 @@ func TestFunctionInACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 2)
 	rdb, prefix := cluster.Client(), redistest.Prefix()
+	var err error
 	for range 2 {
-		if err := redislog.Install(t.Context(), rdb); err != nil {
+		if err = redislog.Install(t.Context(), rdb); err != nil && !errors.Is(err, redislog.ErrNoFunctions) {
 			t.Fatal(err)
 		}
 	}
 	r := &rig{t: t, server: cluster.Owner(t, "{"+prefix+"}:m"), prefix: prefix, m: "{" + prefix + "}:m", k: "{" + prefix + "}:k", s: "{" + prefix + "}:s"}
-	p, c := r.open(cluster.Client()), caller{r, rdb}
+	p, c := r.open(cluster.Client()), caller{r, rdb, err != nil}
 	p.sync(both(1))
 	const line = "k default:users:v1:42"
 	if err := c.try([]string{"app:v:default:users:v1:42"}, line); !redis.HasErrorPrefix(err, "CROSSSLOT") {
@@ -375,9 +405,13 @@ func TestFunctionInACluster(t *testing.T) {
 func TestFunctionRights(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	p, _ := r.started(1), r.caller()
-	c := caller{r, user(t, r, "~{"+r.prefix+"}:*", "~app:v:*", "-@all", "+fcall", "+unlink", "+hset", "+hmget",
-		"+xadd", "+xrange", "+xrevrange", "+del", "+time", "+info", "+object")}
+	p, c := r.started(1), r.caller()
+	call := "+fcall"
+	if c.eval {
+		call = "+eval"
+	}
+	c.rdb = user(t, r, "~{"+r.prefix+"}:*", "~app:v:*", "-@all", call, "+unlink", "+hset", "+hmget",
+		"+xadd", "+xrange", "+xrevrange", "+del", "+time", "+info", "+object")
 	c.call([]string{"app:v:t:n:1"}, "k t:n:1", "a")
 	p.wantNews(1)
 	r.do("ACL", "SETUSER", "u"+r.prefix, "-info")
@@ -385,6 +419,13 @@ func TestFunctionRights(t *testing.T) {
 		t.Errorf("without INFO: %v", err)
 	}
 	p.wantQuiet()
+	if c.eval {
+		return
+	}
+	r.do("ACL", "SETUSER", "u"+r.prefix, "+function|load")
+	if err := redislog.Install(t.Context(), c.rdb); err != nil {
+		t.Errorf("Install = %v", err)
+	}
 }
 
 func TestInstallRefuses(t *testing.T) {

@@ -123,7 +123,7 @@ local function invalidate(KEYS, ARGV)
     if bad then return refuse('argument ' .. i .. ' ' .. bad) end
     local of = iskey and 1 or 2
     table.insert(lines[of], ARGV[i])
-    size[of] = size[of] + #s
+    size[of] = size[of] + #s - (string.sub(ARGV[i], 1, 1) == 't' and 1 or 0) -- the colon of a tag is not part of its text
   end
   local most = math.max(#lines[1], #lines[2])
   if most == 0 then return refuse('no argument names anything: pass lines such as t default:org:7') end
