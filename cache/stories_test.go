@@ -112,9 +112,9 @@ func (w *stage) start(name string) {
 	p := &process{stage: w, name: name, wire: time.Millisecond + far}
 	p.gate = newGate(p)
 	defer p.pace.call()()
-	p.link = tiertest.NewFaulty(remoteGate{p.gate})
+	p.link = tiertest.NewFaulty(remoteGate{p.redis, p.gate})
 	cfg := cache.TiersConfig{
-		Remote: wire{p}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()}, MaxAudits: 2, OnStale: p.stale,
+		Remote: wire{p.link, p}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()}, MaxAudits: 2, OnStale: p.stale,
 	}
 	of := cache.Config[string, string]{Codec: p.codec()}
 	if w.log != nil {

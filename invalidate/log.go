@@ -61,12 +61,12 @@ var ErrBound = errors.New("invalidate: the Bound of the log is too short")
 // cells. It can remove cells and append in one step, so an invalidation of keys costs no more than
 // one of a tag.
 type CellRemover interface {
-	// RemovesFrom reports whether the log can remove cells from server, as returned by
-	// tier.Namer.
-	RemovesFrom(server any) bool
+	// RemovesFrom reports whether the log can remove cells from server, as in a
+	// tier.Description.
+	RemovesFrom(server string) bool
 
-	// SyncRemoving is Sync that removes cells before it appends. The cells are names from
-	// tier.Namer, at most [MaxCells].
+	// SyncRemoving is Sync that removes cells before it appends. The cells are names
+	// on the server, at most [MaxCells].
 	SyncRemoving(ctx context.Context, at Cursor, a Append, cells []string) (Page, error)
 }
 

@@ -2,6 +2,7 @@ package rediserr
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,6 +18,16 @@ type Cluster interface {
 	Options() *redis.ClusterOptions
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 	ReloadState(ctx context.Context)
+}
+
+// Server identifies the server of a client within the program. It is empty unless the client is one of
+// go-redis itself, for one server: a type that embeds it may send commands elsewhere. Two clients count as
+// two servers, because no option tells where a Dialer or a Sentinel leads.
+func Server(rdb redis.UniversalClient) string {
+	if c, ok := rdb.(*redis.Client); ok && c != nil {
+		return fmt.Sprintf("redis client %p", c)
+	}
+	return ""
 }
 
 // Refusals are an adapter's errors for clients that do not always talk to the primary.

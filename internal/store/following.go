@@ -30,14 +30,13 @@ func (t *Core) follow() {
 	}
 	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Named: t.named, Wait: t.Config.InvalidateWait, Logger: t.Log}
 	if t.remote != nil {
-		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.Config.Remote)
+		cfg.Remove, cfg.Tier = t.removeCells, t.Config.Remote.Describe(t.Config.Remote).Name
 		cfg.Names = namesFor(t.Config.Log, t.Config.Remote)
 	}
 	t.Bound = int64(t.Config.Log.Bound())
 	t.Follower = follow.Follow(t.Config.Log, cfg)
 	t.Fences, t.Lease = t.Follower.Fences(), t.Follower.Lease()
-	_, own := t.Config.Remote.(tier.Namer)
-	if own && t.Follower.Stores() && !unwrap.Wraps(t.Config.Remote) && !unwrap.Wraps(t.Config.Log) { // a Set must not bypass a wrapper
+	if t.Follower.Stores() && !unwrap.Wraps(t.Config.Log) { // a Set must not bypass a wrapper
 		t.CellNames = cfg.Names
 	}
 }
@@ -130,16 +129,15 @@ func (t *Core) confirm(ctx context.Context, since int64) error {
 // namesFor returns the function that translates keys to the log's names of their cells. It
 // returns nil unless the log can remove those cells, on the same server, when it appends.
 func namesFor(log invalidate.Log, far tier.Remote) func([]string) []string {
-	r, ok := log.(invalidate.CellRemover)
-	n, named := unwrap.As[tier.Namer](far)
-	if !ok || !named {
-		return nil
-	}
-	if server, _ := n.Names(nil); server == nil || !r.RemovesFrom(server) {
+	d := far.Describe(far)
+	if r, ok := log.(invalidate.CellRemover); !ok || d.Server == "" || !r.RemovesFrom(d.Server) {
 		return nil
 	}
 	return func(keys []string) []string {
-		_, names := n.Names(keys)
+		names := make([]string, len(keys))
+		for i, key := range keys {
+			names[i] = d.Prefix + key
+		}
 		return names
 	}
 }

@@ -106,13 +106,14 @@ func (cfg *Config) validate() (codec.Set, *wire.Seal, error) {
 	if d := cfg.InvalidateWait; d < 0 {
 		fault("InvalidateWait", fmt.Errorf("%v is negative: set it to 1ms or more, or leave it 0 for 250ms", d))
 	}
-	fault("Local", faultOfLocal(cfg.Local))
+	fault("Local", faultOfPart(cfg.Local))
 	fault("Remote", faultOfPart(cfg.Remote))
-	fault("Log", faultOfPart(cfg.Log))
+	fault("Log", faultOfLog(cfg.Log))
 	if cfg.Log != nil && !unwrap.IsNil(cfg.Log) {
 		fault("Log", follow.Validate(cfg.Log))
 	}
 	if len(errs) == 0 { // no part is a nil pointer
+		fault("Remote", faultOfName(cfg.Remote))
 		fault(cfg.faultOfCells())
 	}
 	fault("Policies", cfg.Policies.Validate(policy.Default()))

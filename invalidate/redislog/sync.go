@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/logwire"
+	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -89,11 +90,10 @@ func (l *Log) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidat
 	return p, how, l.fail("sync", err)
 }
 
-// RemovesFrom reports whether server is the client of a single server that the log was made from;
+// RemovesFrom reports whether server is that of the client that the log was made from;
 // see [invalidate.CellRemover].
-func (l *Log) RemovesFrom(server any) bool {
-	c, ok := server.(*redis.Client)
-	return ok && l.cluster == nil && l.control != nil && l.rdb == redis.UniversalClient(c)
+func (l *Log) RemovesFrom(server string) bool {
+	return server != "" && l.control != nil && server == rediserr.Server(l.rdb)
 }
 
 func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, s *logwire.Storing) (p invalidate.Page, how logwire.Stored, err error) {
