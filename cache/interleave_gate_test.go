@@ -249,9 +249,10 @@ func (c storyCodec) Unmarshal(data []byte, v any) error {
 
 // logWire is the log as one process reaches it. Each message takes a moment, also one that the
 // log sends by itself. A message that is new to the process adds a line to the story.
-type logWire struct{ p *process }
-
-func (w logWire) Bound() time.Duration { return w.p.loglink.Bound() }
+type logWire struct {
+	invalidate.Log
+	p *process
+}
 
 func (w logWire) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	what := w.p.names.list(slices.Concat(a.Keys, a.Scopes))
@@ -330,9 +331,10 @@ func (p *pace) call() (over func()) {
 
 // logGate is the log behind a gate. It reports each append when it happens, even if the answer
 // is lost.
-type logGate struct{ *gate }
-
-func (l logGate) Bound() time.Duration { return l.p.log.Bound() }
+type logGate struct {
+	invalidate.Log
+	*gate
+}
 
 func (l logGate) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	what := l.p.names.list(slices.Concat(a.Keys, a.Scopes))

@@ -327,19 +327,17 @@ func TestOpenFailsWithoutTrace(t *testing.T) {
 	}
 }
 
-// Wrappers that embed an interface. The plain one hides the optional methods.
+// Wrappers that embed an interface.
 type (
 	plainRemote struct{ tier.Remote }
 	nameless    struct{ tier.Remote }
 	plainLog    struct{ invalidate.Log }
-	openLog     struct{ plainLog }
 )
 
 func (nameless) Describe(tier.Remote) (d tier.Description) { return d }
-func (o openLog) Unwrap() invalidate.Log                   { return o.Log }
 
 // A log that removes cells gets the tier's name and a function that removes cells from it, also behind
-// wrappers. If a wrapper hides what that needs, Open fails.
+// wrappers. A tier without a name is refused.
 func TestLogUsesCells(t *testing.T) {
 	named := tiertest.NewMemory()
 	for name, tt := range map[string]struct {
@@ -347,15 +345,13 @@ func TestLogUsesCells(t *testing.T) {
 		wrap   func(invalidate.Log) invalidate.Log
 		want   string // in the error of Open; "": the log knows the tier
 	}{
-		"plain":            {remote: named},
-		"no remote tier":   {},
-		"wrapped":          {remote: plainRemote{named}},
-		"wrapped twice":    {remote: plainRemote{plainRemote{named}}},
-		"no name":          {remote: nameless{named}, want: "field Remote: Describe of a cache_test.nameless returns no Name"},
-		"wrapped log":      {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return openLog{plainLog{l}} }},
-		"log in a Faulty":  {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return logtest.NewFaulty(l) }},
-		"UseCells hidden":  {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return &plainLog{l} }, want: "field Log: a *cache_test.plainLog hides the method UseCells"},
-		"no cells, hidden": {wrap: func(l invalidate.Log) invalidate.Log { return plainLog{l} }},
+		"plain":           {remote: named},
+		"no remote tier":  {},
+		"wrapped":         {remote: plainRemote{named}},
+		"wrapped twice":   {remote: plainRemote{plainRemote{named}}},
+		"no name":         {remote: nameless{named}, want: "field Remote: a cache_test.nameless has no name"},
+		"wrapped log":     {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return &plainLog{plainLog{l}} }},
+		"log in a Faulty": {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return logtest.NewFaulty(l) }},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			l := &tableLog{Log: memlog.New(memlog.Config{Bound: time.Second}), tier: "unset"}

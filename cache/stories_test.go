@@ -120,8 +120,8 @@ func (w *stage) start(name string) {
 	if w.log != nil {
 		cfg.ClaimTTL = 10 * time.Second // these stories show no renewed claims
 		of.Policy.RemoteTimeout = new(bound / 4)
-		p.loglink = logtest.NewFaulty(logGate{p.gate})
-		cfg.Log = logWire{p}
+		p.loglink = logtest.NewFaulty(logGate{p.log, p.gate})
+		cfg.Log = logWire{p.loglink, p}
 	}
 	p.tiers = open(w.t, cfg)
 	w.t.Cleanup(func() { // before the tiers close

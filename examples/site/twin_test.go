@@ -85,9 +85,6 @@ type patient struct{ invalidate.Log }
 // Bound implements [invalidate.Log].
 func (patient) Bound() time.Duration { return patience }
 
-// Unwrap gives access to the methods that describe the log, and to Close.
-func (p patient) Unwrap() invalidate.Log { return p.Log }
-
 // patiently is a link to the layer's own log, with patience.
 func patiently(_ string, own second) invalidate.Log {
 	own.Log = patient{own.Log}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/twofold-go/twofold/internal/unwrap"
 )
 
 // Sentinels is the address that go-redis gives to a client that asks Sentinels.
@@ -43,11 +41,11 @@ type Refusals struct {
 // returns one of the refusals. Types that embed a client of go-redis are accepted. Other types hide
 // where they send their commands.
 func Inspect(rdb redis.UniversalClient, no *Refusals) (one *redis.Options, many Cluster, err error) {
-	if rdb == nil || unwrap.IsNil(rdb) {
+	if rdb == nil {
 		return nil, nil, no.NoClient
 	}
 	defer func() {
-		if recover() != nil { // a wrapper around a nil client
+		if recover() != nil { // a nil client, or a wrapper around one
 			one, many, err = nil, nil, no.NoClient
 		}
 	}()

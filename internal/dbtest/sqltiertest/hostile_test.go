@@ -94,7 +94,7 @@ func TestPostgresWaitsAndLooksAgain(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		frame, err := tiercall.Get(t.Context(), r, "k")
-		if gone := frame == nil; err != nil || gone != strings.HasPrefix(name, "Unlink") {
+		if gone := frame == nil; err != nil || gone != strings.HasPrefix(name, "Remove") {
 			t.Errorf("%s: the row is gone: %v, %v", name, gone, err)
 		}
 		mustExec(t, db, `DELETE FROM twofold_cells`)
