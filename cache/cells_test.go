@@ -13,6 +13,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -158,7 +159,7 @@ func rewrite(change func(*tier.Cell)) func([]byte) []byte {
 
 func cellOf(t *testing.T, r tier.Remote, key string) []byte {
 	t.Helper()
-	b, err := r.Get(t.Context(), key)
+	b, err := tiercall.Get(t.Context(), r, key)
 	if err != nil || len(b) == 0 {
 		t.Fatalf("no cell under %s: %v", key, err)
 	}
@@ -169,11 +170,11 @@ func cellOf(t *testing.T, r tier.Remote, key string) []byte {
 func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Duration) {
 	t.Helper()
 	n := tier.NewNonce()
-	must(t, r.Unlink(t.Context(), key))
-	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Second}); !got.Granted || err != nil {
+	must(t, tiercall.Remove(t.Context(), r, key))
+	if got, err := tiercall.Claim(t.Context(), r, key, tier.Claim{Nonce: n, Lease: time.Second}); !got.Granted || err != nil {
 		t.Fatal("the claim was not granted", err)
 	}
-	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); !ok || err != nil {
+	if ok, err := tiercall.Fill(t.Context(), r, key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); !ok || err != nil {
 		t.Fatal("the fill was not stored", err)
 	}
 }

@@ -196,7 +196,7 @@ func (c *chaos) disturb(stop chan struct{}) {
 			return
 		case <-time.After(c.ms(100)):
 		}
-		op := tiertest.Op(c.n(7)) //nolint:gosec // one of seven
+		op := tiertest.Op(c.n(4)) //nolint:gosec // one of four
 		switch c.n(5) {
 		case 0:
 			c.remote.Hang(true, op)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -185,25 +186,42 @@ func pass[T any](ctx context.Context, g *gate, kind string, reply bool, op func(
 }
 
 // remoteGate is the remote tier behind a gate.
-type remoteGate struct{ *gate }
-
-var _ tier.Remote = remoteGate{}
-
-func (r remoteGate) Get(ctx context.Context, key string) ([]byte, error) {
-	return pass(ctx, r.gate, "get", true, func(ctx context.Context) ([]byte, error) { return r.p.redis.Get(ctx, key) })
+type remoteGate struct {
+	tier.Remote
+	*gate
 }
 
-func (r remoteGate) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	return pass(ctx, r.gate, "claim", false, func(ctx context.Context) (tier.Claimed, error) { return r.p.redis.Claim(ctx, key, c) })
+// A message may be held for longer than the call takes, so it has copies of the arguments.
+
+func (r remoteGate) Get(ctx context.Context, keys []string, frames [][]byte) error {
+	keys = slices.Clone(keys)
+	got, err := pass(ctx, r.gate, "get", true, func(ctx context.Context) ([][]byte, error) { return tiercall.GetMany(ctx, r.p.redis, keys) })
+	copy(frames, got)
+	return err
 }
 
-func (r remoteGate) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	return pass(ctx, r.gate, "fill", false, func(ctx context.Context) (bool, error) { return r.p.redis.Fill(ctx, key, f) })
+func (r remoteGate) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	keys, claims = slices.Clone(keys), slices.Clone(claims)
+	got, err := pass(ctx, r.gate, "claim", false, func(ctx context.Context) ([]tier.Claimed, error) {
+		return tiercall.ClaimMany(ctx, r.p.redis, keys, claims)
+	})
+	copy(answers, got)
+	return err
 }
 
-func (r remoteGate) Unlink(ctx context.Context, keys ...string) error {
+func (r remoteGate) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
+	keys, fills = slices.Clone(keys), slices.Clone(fills)
+	got, err := pass(ctx, r.gate, "fill", false, func(ctx context.Context) ([]bool, error) {
+		return tiercall.FillMany(ctx, r.p.redis, keys, fills)
+	})
+	copy(stored, got)
+	return err
+}
+
+func (r remoteGate) Remove(ctx context.Context, keys []string) error {
+	keys = slices.Clone(keys)
 	_, err := pass(ctx, r.gate, "unlink", false, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, r.p.redis.Unlink(ctx, keys...)
+		return struct{}{}, r.p.redis.Remove(ctx, keys)
 	})
 	return err
 }
@@ -231,9 +249,10 @@ func (c storyCodec) Unmarshal(data []byte, v any) error {
 
 // logWire is the log as one process reaches it. Each message takes a moment, also one that the
 // log sends by itself. A message that is new to the process adds a line to the story.
-type logWire struct{ p *process }
-
-func (w logWire) Bound() time.Duration { return w.p.loglink.Bound() }
+type logWire struct {
+	invalidate.Log
+	p *process
+}
 
 func (w logWire) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	what := w.p.names.list(slices.Concat(a.Keys, a.Scopes))
@@ -312,9 +331,10 @@ func (p *pace) call() (over func()) {
 
 // logGate is the log behind a gate. It reports each append when it happens, even if the answer
 // is lost.
-type logGate struct{ *gate }
-
-func (l logGate) Bound() time.Duration { return l.p.log.Bound() }
+type logGate struct {
+	invalidate.Log
+	*gate
+}
 
 func (l logGate) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	what := l.p.names.list(slices.Concat(a.Keys, a.Scopes))

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -158,7 +160,7 @@ func throttled(t *testing.T, p patch, remote string) {
 		srcs[i].fail(errSource)
 	}
 	if remote == "emptied" {
-		must(t, memory.Unlink(t.Context(), cell1))
+		must(t, tiercall.Remove(t.Context(), memory, cell1))
 	}
 	for range 200 { // 20 s: the value is fresh, stale, then neither
 		crowd(6, func(n int) { equal(t, get(t, cs[n%2], 1), "v", "the old value") })

@@ -157,7 +157,7 @@ func TestPanicInClaimGivesBack(t *testing.T) {
 			panicHere(errSource)
 		}
 		return 8
-	}}, steps: "before claims b gets 1.1; a batches 1-3 panic; b gets any key=2; took 0s-10ms"})
+	}}, steps: "before claim b gets 1.1; a batches 1-3 panic; b gets any key=2; took 0s-10ms"})
 }
 
 type touchyKey struct{ K touchyPart }
@@ -264,7 +264,7 @@ func TestGoexitIsAFailure(t *testing.T) {
 		}
 		s := w.tiers[0].Stats().Remote
 		equal(t, s.GetErrors, 1, "failed reads")
-		equal(t, s.UnlinkErrors, 1, "failed removals")
+		equal(t, s.RemoveErrors, 1, "failed removals")
 	})
 }
 

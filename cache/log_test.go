@@ -133,9 +133,7 @@ type tableLog struct {
 	remove func(context.Context, []string) error
 }
 
-func (l *tableLog) UseCells(tier string, remove func(context.Context, []string) error) {
-	l.tier, l.remove = tier, remove
-}
+func (l *tableLog) Open(h invalidate.Hooks) { l.tier, l.remove = h.Tier, h.Remove }
 
 // A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No lease
 // is as young as this call demands, but the call serves nothing that needs a lease.

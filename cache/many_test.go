@@ -21,12 +21,11 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// wantCalls checks the calls for many keys since its last call.
-func wantCalls(t *testing.T, f *tiertest.Faulty, what string, gets, claims, fills, unlinks int) {
+// wantCalls checks the calls since its last call.
+func wantCalls(t *testing.T, f *tiertest.Faulty, what string, gets, claims, fills, removals int) {
 	t.Helper()
-	got := [...]int{f.Calls(tiertest.GetMany), f.Calls(tiertest.ClaimMany), f.Calls(tiertest.FillMany), f.Calls(tiertest.Unlink)}
-	equal(t, got, [...]int{gets, claims, fills, unlinks}, "%s: gets, claims, fills and unlinks", what)
-	equal(t, f.Calls(tiertest.Get, tiertest.Claim, tiertest.Fill), 0, "%s: calls for one key", what)
+	got := [...]int{f.Calls(tiertest.Get), f.Calls(tiertest.Claim), f.Calls(tiertest.Fill), f.Calls(tiertest.Remove)}
+	equal(t, got, [...]int{gets, claims, fills, removals}, "%s: gets, claims, fills and removals", what)
 	f.ResetCalls()
 }
 
@@ -48,9 +47,9 @@ func TestSetManyRoundTrips(t *testing.T) {
 				appends++
 			}
 		})
-		want := func(what string, gets, claims, fills, unlinks int) {
+		want := func(what string, gets, claims, fills, removals int) {
 			t.Helper()
-			wantCalls(t, w.wire[0], what, gets, claims, fills, unlinks)
+			wantCalls(t, w.wire[0], what, gets, claims, fills, removals)
 			equal(t, appends, 1, "%s: appends", what)
 			appends = 0
 		}
@@ -251,7 +250,7 @@ func TestLargeWritesAndAFault(t *testing.T) {
 // that command have failed.
 func TestLargeCallsAndGoexit(t *testing.T) {
 	const n = 2_500
-	for _, op := range []tiertest.Op{tiertest.GetMany, tiertest.ClaimMany, tiertest.FillMany} {
+	for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim, tiertest.Fill} {
 		bubble(t, fmt.Sprint(op), func(t *testing.T) {
 			w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{}, asIs)
 			keys, old := numbered(n, "old")
@@ -262,7 +261,7 @@ func TestLargeCallsAndGoexit(t *testing.T) {
 					runtime.Goexit()
 				}
 			})
-			if op == tiertest.GetMany {
+			if op == tiertest.Get {
 				got, err := w.c[0].GetMany(t.Context(), keys)
 				must(t, err)
 				equal(t, len(got), n, "values")

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/cache"
@@ -554,7 +556,7 @@ func TestRedisHungNode(t *testing.T) {
 	c := with(t, tiers, thingConfig{Namespace: "fleet:v1"})
 	var well, ill []int
 	for k := range 60 {
-		if _, name := remote.Names([]string{c.Key(k).Text()}); cluster.Owner(t, name[0]) == hung {
+		if cluster.Owner(t, prefix+":v:"+c.Key(k).Text()) == hung {
 			ill = append(ill, k)
 		} else {
 			well = append(well, k)
@@ -597,7 +599,7 @@ func TestRedisHungNode(t *testing.T) {
 	hung.Cont(t)
 	redistest.Eventually(t, "the invalidations are sent", func(context.Context) error { return noneWaits(tiers) })
 	for _, k := range ill {
-		if frame, err := remote.Get(t.Context(), c.Key(k).Text()); frame != nil || err != nil {
+		if frame, err := tiercall.Get(t.Context(), remote, c.Key(k).Text()); frame != nil || err != nil {
 			t.Errorf("the cell of key %d has %d bytes, %v; want none", k, len(frame), err)
 		}
 	}

@@ -21,22 +21,29 @@ func TestNoScopeIsRefused(t *testing.T) {
 	}
 }
 
-// A log belongs to one Tiers: Close closes it.
-func TestOneLogForOneTiers(t *testing.T) {
+// Tiers may share a log. The last one closes it. A log whose value cannot be compared is closed by each.
+func TestTheLastTiersCloseTheLog(t *testing.T) {
 	bubble(t, "log", func(t *testing.T) {
-		log := &closing{logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
-		first, err := cache.Open(cache.TiersConfig{Log: log})
-		must(t, err)
-		_, err = cache.Open(cache.TiersConfig{Log: log})
-		misuse{err, nil, []string{"field Log", "their Close would close it", "make a log for each Tiers"}}.check(t)
-		must(t, first.Close(t.Context()))
-		again, err := cache.Open(cache.TiersConfig{Log: log})
-		must(t, err)
-		must(t, again.Close(t.Context()))
-		shared := logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}) // nothing closes it
-		for range 2 {
-			open(t, cache.TiersConfig{Log: shared})
+		for range 2 { // it can be used again
+			log := &closing{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
+			cfg := cache.TiersConfig{Log: log}
+			_, err := cache.Open(cache.TiersConfig{Log: log, MaxLoads: -1})
+			misuse{err, nil, []string{"field MaxLoads"}}.check(t)
+			first, err := cache.Open(cfg)
+			must(t, err)
+			second, err := cache.Open(cfg)
+			must(t, err)
+			must(t, first.Close(t.Context()))
+			must(t, second.Ready(t.Context()))
+			equal(t, log.closed, 0, "closed while it is followed")
+			must(t, second.Close(t.Context()))
+			equal(t, log.closed, 1, "closed after the last Close")
 		}
+		log := &closing{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
+		tiers, err := cache.Open(cache.TiersConfig{Log: uncomparable{log, nil}})
+		must(t, err)
+		must(t, tiers.Close(t.Context()))
+		equal(t, log.closed, 1, "closed behind a wrapper")
 	})
 }
 
@@ -95,7 +102,15 @@ func TestCauseOfACaller(t *testing.T) {
 	}
 }
 
-// closing is a log that Tiers close.
-type closing struct{ invalidate.Log }
+// closing is a log that counts its Close calls.
+type closing struct {
+	invalidate.Log
+	closed int
+}
 
-func (*closing) Close() error { return nil }
+func (c *closing) Close() error { c.closed++; return nil }
+
+type uncomparable struct {
+	invalidate.Log
+	_ []int
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -69,29 +70,36 @@ func TestLongLoadKeepsItsClaim(t *testing.T) {
 	)
 }
 
-// looking is a remote tier with Look.
+// looking is a remote tier that grants looks.
 type looking struct{ *tiertest.Faulty }
 
 func asLooker(f *tiertest.Faulty) tier.Remote { return looking{f} }
 func asIs(f *tiertest.Faulty) tier.Remote     { return f }
 
-func (l looking) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	got, err := l.Claim(ctx, key, c)
-	if err == nil && !got.Granted && got.Cell == nil {
-		got.Cell, err = l.Get(ctx, key)
+func (looking) Describe(tier.Remote) tier.Description {
+	return tier.Description{Name: "looking", Looks: true}
+}
+
+func (l looking) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	if !claims[0].Look {
+		return l.Faulty.Claim(ctx, keys, claims, answers)
 	}
-	return got, err
+	c := claims[0]
+	c.Look = false // a fault of claims is one of looks
+	return l.Faulty.Claim(ctx, keys, []tier.Claim{c}, answers)
 }
 
 // twice is a tier whose client library sends each look two times, and gets the second answer.
 type twice struct{ looking }
 
-func (l twice) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	if got, err := l.looking.Look(ctx, key, c); err != nil || !got.Granted {
-		return got, err
+func (l twice) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	err := l.looking.Claim(ctx, keys, claims, answers)
+	if err != nil || !claims[0].Look || !answers[0].Granted {
+		return err
 	}
-	cell, err := l.Get(ctx, key)
-	return tier.Claimed{Cell: cell}, err
+	cell, err := tiercall.Get(ctx, l, keys[0])
+	answers[0] = tier.Claimed{Cell: cell}
+	return err
 }
 
 // A key that is in no tier costs a look, which claims it, and a fill. Another process finds the value
@@ -109,10 +117,12 @@ func TestLookClaims(t *testing.T) {
 // lingering is a tier whose looks are granted a moment before their callers hear of it.
 type lingering struct{ looking }
 
-func (l lingering) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	got, err := l.looking.Look(ctx, key, c)
-	<-time.After(2 * time.Millisecond)
-	return got, err
+func (l lingering) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	err := l.looking.Claim(ctx, keys, claims, answers)
+	if claims[0].Look {
+		<-time.After(2 * time.Millisecond)
+	}
+	return err
 }
 
 // A look's claim does not outlast a read that ends before its load: no other process waits for it.
@@ -191,18 +201,19 @@ func shortDeadlines(t *testing.T, on ground, lease string, wire bool, deadline t
 // deadline.
 type slowAnswers struct{ tier.Remote }
 
-func (s slowAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	_, _ = s.Remote.Claim(ctx, key, c)
+func (s slowAnswers) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	_ = s.Remote.Claim(ctx, keys, claims, make([]tier.Claimed, len(keys)))
 	<-ctx.Done()
-	return tier.Claimed{}, ctx.Err()
+	return ctx.Err()
 }
 
 // falseAnswers is a remote tier that grants each claim and answers that it refused.
 type falseAnswers struct{ tier.Remote }
 
-func (s falseAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	_, err := s.Remote.Claim(ctx, key, c)
-	return tier.Claimed{}, err
+func (s falseAnswers) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	err := s.Remote.Claim(ctx, keys, claims, answers)
+	clear(answers)
+	return err
 }
 
 // ofA returns the form of the remote tiers of a duo: process a has a wrapper of its own.

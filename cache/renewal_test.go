@@ -20,19 +20,19 @@ type slowRenewals struct {
 	renewals atomic.Int64
 }
 
-func (s *slowRenewals) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	if c.Seen == c.Nonce {
+func (s *slowRenewals) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	if claims[0].Seen == claims[0].Nonce {
 		s.renewals.Add(1)
 		<-s.filled
 	}
-	return s.Remote.Claim(ctx, key, c)
+	return s.Remote.Claim(ctx, keys, claims, answers)
 }
 
-func (s *slowRenewals) Fill(context.Context, string, tier.Fill) (bool, error) {
+func (s *slowRenewals) Fill(context.Context, []string, []tier.Fill, []bool) error {
 	if s.failed.CompareAndSwap(false, true) {
 		close(s.filled)
 	}
-	return false, errDown
+	return errDown
 }
 
 // A renewal is under way when its load returns, and the fill fails. The claim then ends with its lease: nobody renews it any more, and

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -92,7 +93,7 @@ func (p *player) says(words []string) {
 
 // opsOf are the operations that a fault can name; it harms all if it names none.
 var opsOf = map[string][]tiertest.Op{
-	"get": {tiertest.Get, tiertest.GetMany}, "claim": {tiertest.Claim, tiertest.ClaimMany}, "fill": {tiertest.Fill, tiertest.FillMany},
+	"get": {tiertest.Get}, "claim": {tiertest.Claim}, "fill": {tiertest.Fill},
 }
 
 // fault harms the links of both processes or of one, or heals them.
@@ -105,7 +106,7 @@ func (p *player) fault(words []string) {
 		how, value, _ := strings.Cut(words[len(words)-1], "=")
 		do := map[string]func(){
 			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal, "remote works": func() { wire.Fail(nil, opsOf[value]...) },
-			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
+			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, tiercall.Remove(p.Context(), p.memory, cell1)) },
 			"remote bars":    func() { wire.FailKeys(errDown, keyScope(p.T, p.number(value)).Text()) },
 			"remote slow":    func() { wire.Delay(p.duration(value)) },
 			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },
@@ -113,7 +114,7 @@ func (p *player) fault(words []string) {
 			"remote forgets": func() { wire.LoseFills(true) },
 			"remote corrupt": func() { wire.Corrupt(p.harm) },
 			"remote claims": func() {
-				_, err := p.memory.Claim(p.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: p.duration(value)})
+				_, err := tiercall.Claim(p.Context(), p.memory, cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: p.duration(value)})
 				must(p.T, err)
 			},
 			"remote gets":  func() { wire.Delay(p.duration(value), tiertest.Get) },

@@ -201,7 +201,7 @@ func (p *player) build(i int) {
 }
 
 // opOf are the messages that a step can come before. A sync is one to the log, with the record of a key.
-var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "claims": tiertest.ClaimMany, "fill": tiertest.Fill, "sync": -1}
+var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill, "sync": -1}
 
 // hook is a step right before a message to the remote tier.
 type hook struct {

@@ -18,7 +18,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/redislog"
@@ -151,24 +150,27 @@ func readsOnce(t *testing.T, c things, k int, value string) {
 	})
 }
 
-// between is a log that calls f in place of each step that stores, with the step. It has no field with
-// a log: then it would be a wrapper, which gets no such steps.
+// between is a log that calls f in place of each step that stores, with the step.
 type between struct {
-	log  func() *redislog.Log
+	invalidate.Log
 	f    func(step func() error) error
 	deaf atomic.Bool // Tail waits for its context
 }
 
-func (b *between) Bound() time.Duration        { return b.log().Bound() }
-func (b *between) Close() error                { return b.log().Close() }
-func (b *between) RemovesFrom(server any) bool { return b.log().RemovesFrom(server) }
-
 func (b *between) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	return b.log().Sync(ctx, at, a)
-}
-
-func (b *between) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (invalidate.Page, error) {
-	return b.log().SyncRemoving(ctx, at, a, cells)
+	if b.f == nil || a.Store == nil {
+		return b.Log.Sync(ctx, at, a)
+	}
+	var got atomic.Pointer[invalidate.Page] // f may make the step later
+	err := b.f(func() error {
+		page, err := b.Log.Sync(ctx, at, a)
+		got.Store(&page)
+		return err
+	})
+	if page := got.Load(); page != nil {
+		return *page, err
+	}
+	return invalidate.Page{}, err
 }
 
 func (b *between) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
@@ -176,27 +178,7 @@ func (b *between) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pa
 		<-ctx.Done()
 		return invalidate.Page{}, ctx.Err()
 	}
-	return b.log().Tail(ctx, at)
-}
-
-func (b *between) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, s *logwire.Storing) (invalidate.Page, logwire.Stored, error) {
-	if b.f == nil {
-		return b.log().SyncStoring(ctx, at, a, s)
-	}
-	type result struct {
-		page invalidate.Page
-		how  logwire.Stored
-	}
-	var got atomic.Pointer[result] // f may make the step later
-	err := b.f(func() error {
-		page, how, err := b.log().SyncStoring(ctx, at, a, s)
-		got.Store(&result{page, how})
-		return err
-	})
-	if r := got.Load(); r != nil {
-		return r.page, r.how, err
-	}
-	return invalidate.Page{}, 0, err
+	return b.Log.Tail(ctx, at)
 }
 
 // onOne is two processes whose cells and log are on one Redis. The first one's steps can be changed.
@@ -215,8 +197,7 @@ func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 	for i := range w.c {
 		cfg := onRedis(rdb, rdb, prefix, time.Minute) // a Sync, every 15 s, would keep a step off
 		cfg.InvalidateWait = time.Minute              // a round that takes a quarter of it keeps steps off, too
-		log := cfg.Log.(*redislog.Log)
-		steps := &between{log: func() *redislog.Log { return log }}
+		steps := &between{Log: cfg.Log}
 		if i == 0 {
 			w.steps = steps
 		}
@@ -270,11 +251,9 @@ type counting struct {
 	fills *atomic.Int64
 }
 
-func (c counting) Unwrap() tier.Remote { return c.Remote }
-
-func (c counting) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+func (c counting) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
 	c.fills.Add(1)
-	return c.Remote.Fill(ctx, key, f)
+	return c.Remote.Fill(ctx, keys, fills, stored)
 }
 
 // embedding does the same. It embeds the tier itself and not an interface, so it has all methods of that.
@@ -283,10 +262,15 @@ type embedding struct {
 	fills *atomic.Int64
 }
 
-func (e embedding) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+func (e embedding) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
 	e.fills.Add(1)
-	return e.Tier.Fill(ctx, key, f)
+	return e.Tier.Fill(ctx, keys, fills, stored)
 }
+
+// bypassed is a wrapper that need not see each fill, and says so.
+type bypassed struct{ counting }
+
+func (b bypassed) Describe(tier.Remote) tier.Description { return b.Remote.Describe(b.Remote) }
 
 // The step is not for a tier with a wrapper, which must see each fill, nor for a large value, which
 // would hold up the log.
@@ -298,10 +282,11 @@ func TestSetStepByStep(t *testing.T) {
 		once bool
 		seen int64 // fills, by the wrapper
 	}{
-		"small":                 {100, asItIs, true, 0},
-		"large":                 {100_000, asItIs, false, 0},
-		"a wrapper":             {100, func(r tier.Remote) tier.Remote { return counting{r, &fills} }, false, 200},
-		"a wrapper that embeds": {100, func(r tier.Remote) tier.Remote { return embedding{r.(*redistier.Tier), &fills} }, false, 200},
+		"small":                         {100, asItIs, true, 0},
+		"large":                         {100_000, asItIs, false, 0},
+		"a wrapper":                     {100, func(r tier.Remote) tier.Remote { return counting{r, &fills} }, false, 200},
+		"a wrapper that embeds":         {100, func(r tier.Remote) tier.Remote { return embedding{r.(*redistier.Tier), &fills} }, false, 200},
+		"a wrapper that lets them pass": {100, func(r tier.Remote) tier.Remote { return bypassed{counting{r, &fills}} }, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, once := openOnOne(t, tt.wrap), false
@@ -333,11 +318,6 @@ type countingLog struct {
 func (e *countingLog) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	e.keys.Add(int64(len(a.Keys)))
 	return e.Log.Sync(ctx, at, a)
-}
-
-func (e *countingLog) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (invalidate.Page, error) {
-	e.keys.Add(int64(len(a.Keys)))
-	return e.Log.SyncRemoving(ctx, at, a, cells)
 }
 
 // A wrapper of a log sees each Set.

@@ -112,7 +112,7 @@ type EvictionCounts struct {
 
 // RemoteStats counts failed calls to the remote tier and shows its breaker.
 type RemoteStats struct {
-	GetErrors, ClaimErrors, FillErrors, UnlinkErrors int64 // failed calls, by method of tier.Remote
+	GetErrors, ClaimErrors, FillErrors, RemoveErrors int64 // failed calls, by method of tier.Remote
 
 	Breaker string // "closed", "half-open", "open"; empty without a remote tier
 }
@@ -184,6 +184,6 @@ func auditsOf(n *measure.Numbers) Audits {
 func remoteStatsOf(n *measure.Numbers) RemoteStats {
 	return RemoteStats{
 		GetErrors: n[measure.RemoteErrGet], ClaimErrors: n[measure.RemoteErrClaim],
-		FillErrors: n[measure.RemoteErrFill], UnlinkErrors: n[measure.RemoteErrUnlink],
+		FillErrors: n[measure.RemoteErrFill], RemoveErrors: n[measure.RemoteErrRemove],
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/testkit/script"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -315,31 +316,23 @@ func (p *process) misses(ctx context.Context, keys ...string) {
 
 // wire is the remote tier as one process reaches it. Every call takes a moment and adds a line
 // to the story.
-type wire struct{ p *process }
-
-var _ tier.Batcher = wire{}
-
-// Name implements [tier.Named]: all processes of a story share one tier.
-func (wire) Name() string { return "story" }
-
-func (w wire) Get(ctx context.Context, key string) ([]byte, error) {
-	got, err := w.GetMany(ctx, []string{key})
-	return got[0], err
+type wire struct {
+	tier.Remote
+	p *process
 }
 
-func (w wire) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	got := make([][]byte, len(keys))
+func (w wire) Get(ctx context.Context, keys []string, frames [][]byte) error {
 	err := nap(ctx, w.p.wire)
 	w.p.misses(ctx, keys...)
 	if err == nil {
-		got, err = w.p.link.GetMany(ctx, keys)
+		err = w.p.link.Get(ctx, keys, frames)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("remote get fails (%v)", err), keys...)
-		return got, err
+		return err
 	}
-	w.p.sayEach(ctx, keys, func(i int) string { return describe(got[i]) })
-	return got, nil
+	w.p.sayEach(ctx, keys, func(i int) string { return describe(frames[i]) })
+	return nil
 }
 
 // describe returns the meaning of a frame for its reader.
@@ -361,22 +354,16 @@ func describe(frame []byte) string {
 	return "remote hit"
 }
 
-func (w wire) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	got, err := w.ClaimMany(ctx, []string{key}, []tier.Claim{c})
-	return got[0], err
-}
-
-func (w wire) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	got := make([]tier.Claimed, len(keys))
+func (w wire) Claim(ctx context.Context, keys []string, claims []tier.Claim, got []tier.Claimed) error {
 	w.p.thinks(ctx) // it may have refused the frame that it read before
 	err := nap(ctx, w.p.wire)
 	held := w.holds(keys, claims)
 	if err == nil {
-		got, err = w.p.link.ClaimMany(ctx, keys, claims)
+		err = w.p.link.Claim(ctx, keys, claims, got)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("claim fails (%v)", err), keys...)
-		return got, err
+		return err
 	}
 	w.p.sayEach(ctx, keys, func(i int) string {
 		switch {
@@ -389,33 +376,27 @@ func (w wire) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim)
 		}
 		return "claim"
 	})
-	return got, nil
+	return nil
 }
 
 // holds reports which claims are in the tier already. It bypasses the faults.
 func (w wire) holds(keys []string, claims []tier.Claim) []bool {
 	held := make([]bool, len(keys))
 	for i, k := range keys {
-		frame, _ := w.p.redis.Get(context.Background(), k)
+		frame, _ := tiercall.Get(context.Background(), w.p.redis, k)
 		held[i] = len(frame) > tier.NonceSize && bytes.Equal(frame[1:1+tier.NonceSize], claims[i].Nonce[:])
 	}
 	return held
 }
 
-func (w wire) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	ok, err := w.FillMany(ctx, []string{key}, []tier.Fill{f})
-	return ok[0], err
-}
-
-func (w wire) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	ok := make([]bool, len(keys))
+func (w wire) Fill(ctx context.Context, keys []string, fills []tier.Fill, ok []bool) error {
 	err := nap(ctx, w.p.wire)
 	if err == nil {
-		ok, err = w.p.link.FillMany(ctx, keys, fills)
+		err = w.p.link.Fill(ctx, keys, fills, ok)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("remote fill fails (%v)", err), keys...)
-		return ok, err
+		return err
 	}
 	w.p.sayEach(ctx, keys, func(i int) string {
 		c, err := tier.ParseCell(fills[i].Cell)
@@ -431,13 +412,13 @@ func (w wire) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([
 		}
 		return "remote fill"
 	})
-	return ok, nil
+	return nil
 }
 
-func (w wire) Unlink(ctx context.Context, keys ...string) error {
+func (w wire) Remove(ctx context.Context, keys []string) error {
 	err := nap(ctx, w.p.wire)
 	if err == nil {
-		err = w.p.link.Unlink(ctx, keys...)
+		err = w.p.link.Remove(ctx, keys)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("remote delete fails (%v)", err), keys...)

@@ -112,16 +112,16 @@ func (w *stage) start(name string) {
 	p := &process{stage: w, name: name, wire: time.Millisecond + far}
 	p.gate = newGate(p)
 	defer p.pace.call()()
-	p.link = tiertest.NewFaulty(remoteGate{p.gate})
+	p.link = tiertest.NewFaulty(remoteGate{p.redis, p.gate})
 	cfg := cache.TiersConfig{
-		Remote: wire{p}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()}, MaxAudits: 2, OnStale: p.stale,
+		Remote: wire{p.link, p}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()}, MaxAudits: 2, OnStale: p.stale,
 	}
 	of := cache.Config[string, string]{Codec: p.codec()}
 	if w.log != nil {
 		cfg.ClaimTTL = 10 * time.Second // these stories show no renewed claims
 		of.Policy.RemoteTimeout = new(bound / 4)
-		p.loglink = logtest.NewFaulty(logGate{p.gate})
-		cfg.Log = logWire{p}
+		p.loglink = logtest.NewFaulty(logGate{p.log, p.gate})
+		cfg.Log = logWire{p.loglink, p}
 	}
 	p.tiers = open(w.t, cfg)
 	w.t.Cleanup(func() { // before the tiers close

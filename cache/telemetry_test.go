@@ -204,7 +204,7 @@ func TestInstruments(t *testing.T) {
 			"cache.remote.duration{" + ns + ",op=get}":    some,
 			"cache.remote.duration{" + ns + ",op=claim}":  some,
 			"cache.remote.duration{" + ns + ",op=fill}":   some,
-			"cache.remote.duration{" + ns + ",op=unlink}": some,
+			"cache.remote.duration{" + ns + ",op=remove}": some,
 		}
 		same(t, want, got, "instruments")
 		for name, n := range map[string]int64{
@@ -228,7 +228,7 @@ func TestRemovalsAreLabelled(t *testing.T) {
 		more := with(t, w.Tiers, thingConfig{Namespace: "users-2", Load: new(source).load}).Tenant("acme")
 		get(t, users, 1)
 		get(t, more, 1)
-		remote.Fail(errRemote, tiertest.Unlink)
+		remote.Fail(errRemote, tiertest.Remove)
 		full := func(tenant, namespace, id string) invalidate.Scope {
 			k, err := key.Space{Tenant: tenant, Namespace: namespace}.Key(key.Text(id))
 			must(t, err)
@@ -251,16 +251,16 @@ func TestRemovalsAreLabelled(t *testing.T) {
 		}
 		got := w.numbers(t)
 		for name, want := range map[string]int64{
-			"cache.remote.error{cache.namespace=users:v1,cache.tenant=acme,op=unlink}": 3,
-			"cache.remote.error{cache.namespace=users-2,cache.tenant=acme,op=unlink}":  1,
-			"cache.remote.error{op=unlink}":                                            4,
+			"cache.remote.error{cache.namespace=users:v1,cache.tenant=acme,op=remove}": 3,
+			"cache.remote.error{cache.namespace=users-2,cache.tenant=acme,op=remove}":  1,
+			"cache.remote.error{op=remove}":                                            4,
 		} {
 			if got[name] != want || got[strings.Replace(name, "error", "duration", 1)] != want {
 				t.Errorf("%s = %d, durations %d, want %d", name, got[name], got[strings.Replace(name, "error", "duration", 1)], want)
 			}
 		}
-		if s := w.Stats(); s.Remote.UnlinkErrors != 8 {
-			t.Errorf("UnlinkErrors = %d in all, want 8", s.Remote.UnlinkErrors)
+		if s := w.Stats(); s.Remote.RemoveErrors != 8 {
+			t.Errorf("RemoveErrors = %d in all, want 8", s.Remote.RemoveErrors)
 		}
 	})
 }

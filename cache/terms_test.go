@@ -356,11 +356,11 @@ func TestNotModifiedVouchesForNoPart(t *testing.T) {
 // failingFills fails fills and leaves their claims in place.
 type failingFills struct{ tier.Remote }
 
-func (f failingFills) Fill(ctx context.Context, key string, x tier.Fill) (bool, error) {
-	if len(x.Cell) > 0 {
-		return false, errRemote
+func (f failingFills) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
+	if len(fills[0].Cell) > 0 {
+		return errRemote
 	}
-	return f.Remote.Fill(ctx, key, x)
+	return f.Remote.Fill(ctx, keys, fills, stored)
 }
 
 // A failed fill leaves no claim that others would wait for.

@@ -26,9 +26,8 @@ type TiersConfig struct {
 	// none.
 	Remote tier.Remote
 
-	// Log carries invalidations to the other processes, and theirs to this one. Close closes it
-	// if it has a Close method, so such a log belongs to one Tiers. If nil, invalidations stay in
-	// this process. With a remote tier, New then warns once unless the policy has a LocalTTL.
+	// Log carries invalidations to the other processes, and theirs to this one. Several Tiers may share
+	// it; the last Close closes it. If nil, invalidations stay in this process. With a remote tier, New then warns once unless the policy has a LocalTTL.
 	Log invalidate.Log
 
 	// InvalidateWait limits how long Set, Delete, Invalidate, Expire and the like wait for the log

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -113,7 +114,7 @@ func TestLargeValuesAreCompressed(t *testing.T) {
 
 func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
 	t.Helper()
-	frame, err := mem.Get(t.Context(), key)
+	frame, err := tiercall.Get(t.Context(), mem, key)
 	must(t, err)
 	cell, err := tier.ParseCell(frame)
 	must(t, err)

@@ -19,19 +19,31 @@ import (
 // sends the ids that it knows with its cursor. When the log has other ids at these positions, that
 // Sync starts a new epoch.
 //
-// A type that wraps a Log hides the optional methods of what it wraps. Give it a method
-// Unwrap() invalidate.Log. The cache then finds [CellUser], [RowReader], Validate and Close there. The methods
-// of [CellRemover] must be the wrapper's own, because a call must not bypass it.
+// A type that embeds a Log, for example to measure calls, has all of its methods, and no call bypasses those
+// that it replaces. Its Sync must pass the whole [Append].
 //
 // All methods may be called concurrently and obey ctx. A Sync that ignores its ctx keeps a caller of
 // Invalidate for as long as it takes, because it may run in the caller's goroutine. Package logtest
 // has a conformance suite, a log in memory and a wrapper that injects faults.
 type Log interface {
-	// Sync does four things, in this order:
+	// Validate returns what is wrong with the log's configuration, or nil. cache.Open refuses a log with an
+	// error. It may be called before Open.
+	Validate() error
+
+	// Open gives the log the functions of its user, before the first Sync. If cache.Open fails, the log may be
+	// opened again. Tiers of one process may share a log: each opens it, and the last one closes it.
+	Open(h Hooks)
+
+	// Server identifies the server on which Sync can remove and store cells, within the program. It is empty if
+	// Sync can do neither. See tier.Description.
+	Server() string
+
+	// Sync does five things, in this order:
 	//
 	//   - It proves that this log is the one that takes records.
 	//   - It starts a new epoch when the log may have lost records. It does so too when at is ahead
 	//     of the log, or has ids that the log does not have.
+	//   - It removes and stores the cells of a.
 	//   - It appends a.
 	//   - It returns the records after at, which include a and everything that was appended
 	//     before Sync was called. When Page.More is set, another Sync returns the rest.
@@ -49,6 +61,9 @@ type Log interface {
 	// Bound is how long a process may trust what it knows after a Sync. It is [MinBound] or
 	// longer and never changes.
 	Bound() time.Duration
+
+	// Close ends all calls, and releases what the log has made for itself. A second Close does nothing.
+	Close() error
 }
 
 // MinBound is the shortest Bound of a [Log]. In practice choose many round trips to the log.
@@ -57,42 +72,28 @@ const MinBound = time.Millisecond
 // ErrBound refuses a [Log] whose Bound is shorter than [MinBound].
 var ErrBound = errors.New("invalidate: the Bound of the log is too short")
 
-// CellRemover is a [Log] that keeps its records on the server where a remote tier keeps its
-// cells. It can remove cells and append in one step, so an invalidation of keys costs no more than
-// one of a tag.
-type CellRemover interface {
-	// RemovesFrom reports whether the log can remove cells from server, as returned by
-	// tier.Namer.
-	RemovesFrom(server any) bool
-
-	// SyncRemoving is Sync that removes cells before it appends. The cells are names from
-	// tier.Namer, at most [MaxCells].
-	SyncRemoving(ctx context.Context, at Cursor, a Append, cells []string) (Page, error)
-}
-
-// MaxCells is the most cells that one step removes.
+// MaxCells is the most cells that one Sync removes.
 const MaxCells = 1000
 
-// CellUser is a [Log] that takes invalidations in other ways than Sync, such as rows of a
-// database that were committed with the data. No process has removed the cells of their keys,
-// so the log removes them before it turns the invalidations into records.
-type CellUser interface {
-	// UseCells is called once by the follower of the log, before the first Sync. Tier
-	// identifies the process's remote tier, and is the same in all processes that share the
-	// tier. Without a remote tier, tier is empty and remove is nil. Remove removes the cells
-	// of keys, given by Scope.Text. An error of remove means that some cells may remain. Remove may be called
-	// concurrently.
-	UseCells(tier string, remove func(ctx context.Context, keys []string) error)
-}
+// Hooks are the functions that a [Log] gets from its user. They are for logs that take invalidations in other
+// ways than Sync, such as rows of a database that were committed with the data. The functions may be called
+// concurrently. The zero Hooks are those of a process without a remote tier that reads no rows.
+type Hooks struct {
+	// Tier is the name of the process's remote tier, which is the same in all processes that share the
+	// tier. It is empty without a remote tier.
+	Tier string
 
-// RowReader is a [Log] that also takes invalidations that other programs have spelled, such as triggers
-// of a database. A wrong spelling covers nothing, and no error says so.
-type RowReader interface {
-	// UseRows is called once by the follower of the log, before the first Sync. The log calls named
-	// for each invalidation that this process turns into a record: with the keys that it names, given by
-	// Scope.Text, and for all keys of a namespace with the text that they begin with, which ends with a
-	// colon. The record also gets the scopes that named returns. Named may be called concurrently.
-	UseRows(named func(keys []string) []Scope)
+	// Remove removes the cells of keys, given by Scope.Text. No process has removed the cells of such
+	// invalidations, so the log calls Remove before it turns them into records. An error means that some
+	// cells may remain. It is nil without a remote tier.
+	Remove func(ctx context.Context, keys []string) error
+
+	// Named is called for each such invalidation that this process turns into a record: with the keys that
+	// it names, given by Scope.Text, and for all keys of a namespace with the text that they begin with,
+	// which ends with a colon. The record also gets the scopes that Named returns. Other programs, such as
+	// triggers of a database, may have spelled the keys. A wrong spelling covers nothing, and no error says
+	// so. It may be nil.
+	Named func(keys []string) []Scope
 }
 
 // Cursor is the last position that a caller knows of each sequence, with the ids that tell it
@@ -110,7 +111,34 @@ type Cursor struct {
 type Append struct {
 	Keys   []Fence // of KindKey, and not Soft
 	Scopes []Fence // all others
+
+	// Remove has the names of cells to remove, at most [MaxCells], and Store a cell to store. They are empty
+	// unless the cells are on the log's Server. No Append has both.
+	Remove []string
+	Store  *Storing
 }
+
+// Storing is a value that a log on the server of its cell stores in the step that appends the record
+// of its key. The step is a claim over what the cell holds, the record, and a fill. So it obeys
+// the rules of tier.Remote, and nothing can come between its parts. The log may use it after Sync has returned.
+type Storing struct {
+	Cell  string        // the name of the cell
+	Claim []byte        // the frame of the claim
+	Lease time.Duration // of the claim
+	Frame []byte        // as of the record that directly follows the caller's cursor
+	TTL   time.Duration
+}
+
+// Stored says what became of a [Storing]. Zero means that there was none.
+type Stored uint8
+
+// The results of a step that stores. When records have come after the caller's cursor, the frame would be
+// as of another record, and the caller has the claim. After an error, the claim or the frame may be in the
+// cell.
+const (
+	Claimed Stored = iota + 1
+	Filled
+)
 
 // The limits of a record: fences, and bytes of their texts.
 const (
@@ -129,6 +157,9 @@ type Page struct {
 	// Key and Scope are the positions of the records that this Sync appended; zero where it
 	// appended none.
 	Key, Scope Position
+
+	// Stored is what became of Append.Store.
+	Stored Stored
 
 	// Now is the log's own clock when the page was made, in unix microseconds, or 0 if it is not
 	// known. Use it only to measure lag.

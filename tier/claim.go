@@ -52,6 +52,7 @@ func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
 			return Change{}, Claimed{}, nil
 		}
 		return c.patch(frame, now), granted, nil
+	case c.Look && frame != nil:
 	case nonce.IsZero() || nonce == c.Seen:
 		return Change{Act: ActPut, Frame: LeaseCell(c.Nonce), TTL: lifetime(c.Lease)}, granted, nil
 	}

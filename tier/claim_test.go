@@ -40,6 +40,7 @@ func TestClaimOver(t *testing.T) {
 	refresh := func(seen tier.Nonce) tier.Claim {
 		return tier.Claim{Seen: seen, Nonce: mine, Lease: lease, Refresh: true}
 	}
+	look := tier.Claim{Nonce: mine, Lease: lease, Look: true}
 	put := tier.Change{Act: tier.ActPut, Frame: tier.LeaseCell(mine), TTL: lease}
 	patch := tier.Change{Act: tier.ActPatch, Frame: valueOf(t, mine, now+2000)}
 	granted, refused, keep := tier.Claimed{Granted: true}, tier.Claimed{}, tier.Change{}
@@ -92,6 +93,12 @@ func TestClaimOver(t *testing.T) {
 		{"refresh of a lease", tier.LeaseCell(seen), refresh(seen), keep, refused},
 		{"refresh of garbage", garbage(seen, 40), refresh(seen), keep, refused},
 		{"refresh of nothing", nil, refresh(tier.Nonce{}), keep, refused},
+
+		{"look at nothing", nil, look, put, granted},
+		{"look at a value", valueOf(t, others, 0), look, keep, shown(valueOf(t, others, 0))},
+		{"look at a lease", tier.LeaseCell(others), look, keep, shown(tier.LeaseCell(others))},
+		{"look at no nonce", garbage(tier.Nonce{}, 3), look, keep, shown(garbage(tier.Nonce{}, 3))},
+		{"look at an empty frame", []byte{}, look, keep, shown([]byte{})},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := bytes.Clone(tc.frame)

@@ -2,8 +2,7 @@
 // process and a [Remote] tier that several processes share. It also defines the [Cell], the frame
 // that processes exchange through the remote tier.
 //
-// All methods of a [Local] are required. A [Remote] that can do more implements an optional
-// interface ([Batcher], [Looker], [Validator], [Pinger]). Each has a fallback.
+// All methods of both are required. So a type that embeds a tier has all of its methods.
 //
 // Tiers only keep bytes and pointers. The cache decides whether an entry may still be served when
 // it reads the entry.

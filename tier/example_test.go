@@ -48,38 +48,56 @@ func (s *shelf) swap(key string, was any, ch tier.Change) bool {
 	return s.rows.CompareAndSwap(key, was, next)
 }
 
-func (s *shelf) Get(ctx context.Context, key string) ([]byte, error) {
-	frame, _ := s.read(key)
-	return bytes.Clone(frame), ctx.Err()
-}
-
-func (s *shelf) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	for ctx.Err() == nil {
-		frame, was := s.read(key)
-		ch, answer, err := c.Over(frame, time.Now())
-		if err != nil || s.swap(key, was, ch) {
-			return answer, err
+// each swaps in what decide makes of the frame under each key. The last decision is the one that counts.
+func (s *shelf) each(ctx context.Context, keys []string, decide func(i int, frame []byte) (tier.Change, error)) error {
+	for i, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for done := false; !done; {
+			frame, was := s.read(key)
+			ch, err := decide(i, frame)
+			if err != nil {
+				return err
+			}
+			done = s.swap(key, was, ch)
 		}
 	}
-	return tier.Claimed{}, ctx.Err()
+	return nil
 }
 
-func (s *shelf) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	for ctx.Err() == nil {
-		frame, was := s.read(key)
-		ch, answer, err := f.Over(frame)
-		if err != nil || s.swap(key, was, ch) {
-			return answer, err
-		}
-	}
-	return false, ctx.Err()
+func (s *shelf) Get(ctx context.Context, keys []string, frames [][]byte) error {
+	return s.each(ctx, keys, func(i int, frame []byte) (ch tier.Change, err error) {
+		frames[i] = bytes.Clone(frame)
+		return ch, nil
+	})
 }
 
-func (s *shelf) Unlink(ctx context.Context, keys ...string) error {
+func (s *shelf) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	return s.each(ctx, keys, func(i int, frame []byte) (ch tier.Change, err error) {
+		ch, answers[i], err = claims[i].Over(frame, time.Now())
+		return ch, err
+	})
+}
+
+func (s *shelf) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
+	return s.each(ctx, keys, func(i int, frame []byte) (ch tier.Change, err error) {
+		ch, stored[i], err = fills[i].Over(frame)
+		return ch, err
+	})
+}
+
+func (s *shelf) Remove(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		s.rows.Delete(key)
 	}
 	return ctx.Err()
+}
+
+func (s *shelf) Validate() error { return nil }
+
+func (s *shelf) Describe(tier.Remote) tier.Description {
+	return tier.Description{Name: "shelf", Looks: true} // see Claim.Over
 }
 
 // A remote tier on your own store. One line of a test checks it with package tiertest:
@@ -88,15 +106,15 @@ func Example() {
 	ctx := context.Background()
 	var remote tier.Remote = new(shelf)
 	mine, yours := tier.NewNonce(), tier.NewNonce()
-	first, _ := remote.Claim(ctx, "k", tier.Claim{Nonce: mine, Lease: time.Second})
-	second, _ := remote.Claim(ctx, "k", tier.Claim{Nonce: yours, Lease: time.Second})
-	fmt.Println(first.Granted, second.Granted)
+	keys, got := []string{"k", "k"}, make([]tier.Claimed, 2)
+	_ = remote.Claim(ctx, keys, []tier.Claim{{Nonce: mine, Lease: time.Second}, {Nonce: yours, Lease: time.Second}}, got)
+	fmt.Println(got[0].Granted, got[1].Granted)
 
 	cell := tier.Cell{Nonce: mine, Codec: "raw", Payload: []byte("the value")}
 	frame, _ := cell.Encode()
-	stored, _ := remote.Fill(ctx, "k", tier.Fill{Nonce: mine, Cell: frame, TTL: time.Minute})
-	again, _ := remote.Fill(ctx, "k", tier.Fill{Nonce: yours, Cell: frame, TTL: time.Minute})
-	fmt.Println(stored, again)
+	stored := make([]bool, 2)
+	_ = remote.Fill(ctx, keys, []tier.Fill{{Nonce: mine, Cell: frame, TTL: time.Minute}, {Nonce: yours, Cell: frame, TTL: time.Minute}}, stored)
+	fmt.Println(stored[0], stored[1])
 	// Output:
 	// true false
 	// true false

@@ -119,36 +119,16 @@ func (r EvictReason) String() string {
 	return "unknown"
 }
 
-// Validator is a remote tier that can check its configuration. cache.Open calls Validate once, and
-// refuses the tier when it returns an error.
-type Validator interface {
-	Validate() error
-}
-
-// Pinger is a [Remote] that can check whether it is reachable.
-type Pinger interface {
-	// Ping returns nil if the tier answers before ctx ends.
-	Ping(ctx context.Context) error
-}
-
-// Named is a [Remote] with a name. A log in a database needs it; see invalidate.CellUser. The name
-// of a Go type would not do, because a wrapper of the tier has another type.
-type Named interface {
-	// Name returns what all processes that share the tier have in common, such as the kind of
-	// server and the prefix of keys. It must not depend on the address that a process uses.
-	Name() string
-}
-
-// Namer is a [Remote] on one server, on which another component may remove cells, too.
-type Namer interface {
-	// Names returns what identifies the server within the program, such as the client, and
-	// the names of the cells on it. A nil server means that there is more than one server.
-	Names(keys []string) (server any, names []string)
-}
-
 // Remote is a tier shared by processes: a map from string keys to [Cell] frames, with
-// compare-and-set on the nonce of a frame. The four operations are atomic for each key. All
-// methods may be called concurrently. A client library may repeat them without harm.
+// compare-and-set on the nonce of a frame. Get, Claim, Fill and Remove are for many keys, in few round
+// trips. They are atomic for each key, and not for all keys of a call. All methods may be called
+// concurrently. A client library may repeat calls without harm.
+//
+// The slices of one call have the same length. A key may be there twice. The caller makes the slice of
+// the answers, with zero elements. The tier writes the answer for the i-th key into the i-th element. An
+// error says that some keys could not be reached: their answers stay zero, and the other answers are
+// valid. The tier must not change its other arguments, and must not use any after it has returned. The
+// caller owns the frames in the answers, which share no memory.
 //
 // All methods obey ctx. They run in the goroutine of the cache's caller, so a method that ignores
 // its ctx keeps the caller beyond its own deadline. To run each call in a goroutine of its own
@@ -162,19 +142,21 @@ type Namer interface {
 //     granted again and restarts its lease. Any other claim is refused and returns the current
 //     frame, which saves a Get.
 //   - A long load renews its claim by claims whose Seen is their own Nonce. The tier grants a
-//     renewal only while that claim is there, and returns no frame. A claim that was unlinked must
-//     not come back, because its load may be older than the unlinking, and could fill.
+//     renewal only while that claim is there, and returns no frame. A claim that was removed must
+//     not come back, because its load may be older than the removal, and could fill.
 //   - Claim with Refresh leaves the value in place. It is granted only when the frame is a value
 //     whose nonce is Seen and whose RefreshUntil is in the past by the tier's own clock. It writes
 //     only Nonce, and a RefreshUntil of Lease from now, into the header of the frame.
+//   - Claim with Look is a read that may claim; see [Claim]. It comes only to a tier whose Description
+//     says so, and alone.
 //   - Fill stores the frame only if the current nonce is Fill.Nonce. A Fill with an empty Cell
 //     releases the claim. It removes a lease frame of that nonce. A value that was claimed for
 //     refresh stays, and may be claimed again immediately.
-//   - Unlink removes any frame, so no earlier claim can fill. When it fails only for some keys, its
+//   - Remove removes any frame, so no earlier claim can fill. When it fails only for some keys, its
 //     error wraps a [KeysError] that names them. After any other error, each of the keys may still
 //     be there.
-//   - Bytes that are not a frame belong to no process. Any claim may overwrite fewer than nine
-//     bytes, or a nonce of zeros. A claim whose Seen is bytes 1 to 8 may overwrite others.
+//   - Bytes that are not a frame belong to no process. Any claim without Look may overwrite fewer than
+//     nine bytes, or a nonce of zeros. A claim whose Seen is bytes 1 to 8 may overwrite others.
 //   - A claim or fill with the zero nonce is refused, with an error or without.
 //
 // [Claim.Over] and [Fill.Over] implement these rules, for tiers that can compare and swap a whole
@@ -182,27 +164,47 @@ type Namer interface {
 //
 // # Wrappers
 //
-// A type that embeds a Remote, for example to measure calls, has only these four methods. It hides
-// the optional methods of the tier that it wraps. Give it two things:
-//
-//   - A method Unwrap() tier.Remote that returns what it wraps, if keys and frames pass
-//     unchanged. The cache then finds [Named], [Namer] and [Validator] there.
-//   - The methods of [Batcher], which see the calls for many keys. Unwrap does not give access to
-//     them, because a call must not bypass the wrapper.
-//
-// A caller may change a slice that it passed after the call has returned. The caller owns the
-// slices that come back.
+// A type that embeds a Remote, for example to measure calls, has all of its methods. It replaces those
+// that it has to see. No call bypasses it; see Describe.
 type Remote interface {
-	Get(ctx context.Context, key string) ([]byte, error)
-	Claim(ctx context.Context, key string, c Claim) (Claimed, error)
-	Fill(ctx context.Context, key string, f Fill) (bool, error)
-	Unlink(ctx context.Context, keys ...string) error
+	// Validate returns what is wrong with the tier's configuration, or nil. cache.Open calls it once, and
+	// refuses a tier with an error.
+	Validate() error
+
+	// Describe returns what the cache and a log must know about the tier. Self is the tier that the cache was
+	// given. If self is not the tier itself, it is a wrapper, and Server must be empty, because the log would
+	// bypass the wrapper. A wrapper that need not see every call, and that keys and frames pass unchanged, may
+	// return the Description that the inner tier gives of itself.
+	Describe(self Remote) Description
+
+	Get(ctx context.Context, keys []string, frames [][]byte) error
+	Claim(ctx context.Context, keys []string, claims []Claim, answers []Claimed) error
+	Fill(ctx context.Context, keys []string, fills []Fill, stored []bool) error
+	Remove(ctx context.Context, keys []string) error
 }
 
-// KeysError is the error of an Unlink that names the keys whose cells may still be there. The
+// Description describes a [Remote]. Name is required. The zero value of the other fields is right for most
+// tiers.
+type Description struct {
+	// Name is what all processes that share the tier have in common, such as the kind of server and the
+	// prefix of keys. It must not depend on the address that a process uses. A log in a database compares
+	// it, because the log removes cells for all processes.
+	Name string
+
+	// Looks says that the tier may grant a claim with Look.
+	Looks bool
+
+	// Server is for a log on the same server, which can then remove and store cells in the step in which it
+	// appends. It identifies the server within the program, as Server of invalidate.Log does. It is empty if
+	// the cells are not all on one server, or if only the tier may touch them. The name of each cell on the
+	// server is Prefix and the key.
+	Server, Prefix string
+}
+
+// KeysError is the error of a Remove that names the keys whose cells may still be there. The
 // cells of the other keys are removed.
 type KeysError struct {
-	Keys []string // as they were passed to Unlink
+	Keys []string // as they were passed to Remove
 	Err  error    // why
 }
 
@@ -216,17 +218,23 @@ func (e *KeysError) Unwrap() error { return e.Err }
 func (e *KeysError) FailedKeys() []string { return e.Keys }
 
 // Claim is a request for the right to load one key.
+//
+// With Look, it is a read of a caller that loads the key if there is no frame: a key that is in no tier then
+// costs one round trip less. If there is a frame, it stays as it is, and is the answer. If there is none, the
+// tier grants the claim, or leaves it out and answers nothing. A frame that carries the claim's own nonce
+// is the claim itself: a client library has sent the command twice. After an error, the claim may stand.
 type Claim struct {
 	Seen    Nonce         // nonce of the frame that the caller saw; zero if it saw none
 	Nonce   Nonce         // a new nonce of the caller, not zero
 	Lease   time.Duration // how long the claim lasts, at millisecond precision
 	Refresh bool          // keep serving the value while it is being refreshed
+	Look    bool          // the frame is wanted, and the claim only if there is none; without Seen and Refresh
 }
 
 // Claimed is the answer to a [Claim].
 type Claimed struct {
 	Granted bool   // the caller has the claim, and may load
-	Cell    []byte // when refused: the current frame; nil for a refused refresh or renewal
+	Cell    []byte // when refused: the current frame; nil for a refused refresh or renewal, and a look that found none
 }
 
 // Fill stores a frame by compare-and-set. An empty Cell releases the claim.
@@ -234,26 +242,4 @@ type Fill struct {
 	Nonce Nonce         // the nonce of the claim
 	Cell  []byte        // the encoded frame
 	TTL   time.Duration // at millisecond precision; at least 1 ms when Cell is not empty
-}
-
-// Looker is a [Remote] that reads a key, and claims it if there is no frame, in one round trip. With
-// it, a key that is in no tier costs one round trip less. As with [Batcher], the cache does not
-// look for it behind a wrapper.
-type Looker interface {
-	// Look is a Get for a caller that loads the key if there is no frame. It returns the frame as
-	// Get does. If there is none, Look may grant the claim c, whose Seen is zero and which is not a
-	// Refresh. If it grants nothing and returns no frame, there is no frame and no claim of c. A
-	// frame that carries the nonce of c is the claim itself: a client library has sent the command
-	// twice. After an error, the claim may stand.
-	Look(ctx context.Context, key string, c Claim) (Claimed, error)
-}
-
-// Batcher is a [Remote] that handles many keys in one round trip per node. Each method returns
-// one answer for each key, in the order of its arguments. An error says that some keys could not
-// be reached: their answers are zero, and the other answers are valid. Call a Batcher through the
-// helpers [GetMany], [ClaimMany] and [FillMany], which check the number of answers.
-type Batcher interface {
-	GetMany(ctx context.Context, keys []string) ([][]byte, error)
-	ClaimMany(ctx context.Context, keys []string, claims []Claim) ([]Claimed, error)
-	FillMany(ctx context.Context, keys []string, fills []Fill) ([]bool, error)
 }

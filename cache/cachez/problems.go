@@ -146,7 +146,7 @@ func remoteProblems(now, before *snapshot, say func(string)) {
 	add(&n, &before.stats.Remote, -1)
 	add(&total, &before.stats.Total, -1)
 	n.Breaker = ""
-	failed := n.GetErrors + n.ClaimErrors + n.FillErrors + n.UnlinkErrors
+	failed := n.GetErrors + n.ClaimErrors + n.FillErrors + n.RemoveErrors
 	if failed > 0 && failed*20 > total.Reads.RemoteHits+total.Reads.Misses {
 		say(several(failed, "call") + " to the remote tier failed: " + numbersOf(n).String())
 	}

@@ -24,9 +24,6 @@ type second struct {
 	below func(context.Context) error // returns when the layer below has applied the log
 }
 
-// Unwrap gives access to the methods that describe the log, and to Close.
-func (l second) Unwrap() invalidate.Log { return l.Log }
-
 // Sync implements [invalidate.Log].
 func (l second) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	p, err := l.Log.Sync(ctx, at, a)

@@ -85,9 +85,6 @@ type patient struct{ invalidate.Log }
 // Bound implements [invalidate.Log].
 func (patient) Bound() time.Duration { return patience }
 
-// Unwrap gives access to the methods that describe the log, and to Close.
-func (p patient) Unwrap() invalidate.Log { return p.Log }
-
 // linkOf returns the log that a layer follows instead of its own.
 type linkOf func(layer string, own second) invalidate.Log
 

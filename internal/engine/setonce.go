@@ -7,7 +7,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
@@ -41,9 +40,9 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 	j.Core.Told(fence.Request{Scopes: []invalidate.Scope{key}})
 	s.gone, s.written = true, true
 	switch how {
-	case logwire.Claimed:
+	case invalidate.Claimed:
 		s.claimed = true
-	case logwire.Filled:
+	case invalidate.Filled:
 		s.filled = true
 		s.keepAs(as)
 	}
@@ -51,11 +50,11 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 }
 
 // storing returns the cell of the value, as of a mark.
-func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
+func (s *Setting) storing(as fence.Mark) (*invalidate.Storing, error) {
 	j := &s.Job
 	date(j, s.It)
 	frame, ttl, err := s.freeze(as)
-	return &logwire.Storing{
+	return &invalidate.Storing{
 		Cell:  j.Core.CellNames([]string{j.FullKey()})[0],
 		Claim: tier.LeaseCell(s.claim.Nonce), Lease: s.claim.Lease,
 		Frame: frame, TTL: ttl,

@@ -18,15 +18,15 @@ type Config struct {
 	// names them, as *tier.KeysError does. Nil means that there is no remote tier.
 	Remove func(ctx context.Context, keys []string) error
 
-	// Tier names the remote tier that Remove removes from, for a log that is a CellUser. All
-	// processes that share the tier use the same name.
+	// Tier names the remote tier that Remove removes from. All processes that share the tier use the
+	// same name. Tier, Remove and Named are the log's hooks, too.
 	Tier string
 
-	// Named is for a log that is a RowReader, which describes it. Nil: not called.
+	// Named is a hook of the log; see [invalidate.Hooks]. Nil: not called.
 	Named func(keys []string) []invalidate.Scope
 
-	// Names returns the cell names of keys, for a log that is a CellRemover and removes cells
-	// itself. Nil means that Remove removes them.
+	// Names returns the cell names of keys, for a log on the server of the cells, which removes and stores
+	// them itself. Nil means that Remove removes them.
 	Names func(keys []string) []string
 
 	// OnLag receives the time that records took from the log to this process, one reading per page.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
-	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -37,14 +36,12 @@ const defaultWait = 250 * time.Millisecond
 // They arrive immediately, or within a hundredth of the bound while many come. No
 // guarantee depends on the tail. The cleaner removes the cells that callers could not remove.
 type Follower struct {
-	cfg     Config
-	log     invalidate.Log
-	remover invalidate.CellRemover // log, when it removes cells
-	storer  storer                 // log, when it stores cells
-	fences  *fence.Fences
-	lease   *Lease
-	bound   time.Duration
-	wait    time.Duration // of callers, for the log
+	cfg    Config
+	log    invalidate.Log
+	fences *fence.Fences
+	lease  *Lease
+	bound  time.Duration
+	wait   time.Duration // of callers, for the log
 
 	applying sync.Mutex // one follow at a time
 	events   events
@@ -117,16 +114,7 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 		dirtied: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 		stop: make(chan struct{}),
 	}
-	if w.remover, _ = log.(invalidate.CellRemover); w.remover == nil {
-		w.cfg.Names = nil
-	}
-	w.storer, _ = log.(storer)
-	if u, ok := unwrap.As[invalidate.CellUser](log); ok {
-		u.UseCells(cfg.Tier, cfg.Remove)
-	}
-	if r, ok := unwrap.As[invalidate.RowReader](log); ok && cfg.Named != nil {
-		r.UseRows(cfg.Named)
-	}
+	log.Open(invalidate.Hooks{Tier: cfg.Tier, Remove: cfg.Remove, Named: cfg.Named})
 	w.events.tell = cfg.OnApplied
 	w.retry = newBackoff(w.bound)
 	w.lease = &Lease{bound: int64(w.bound)}

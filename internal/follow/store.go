@@ -6,28 +6,18 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// storer is a log that can store a cell in the step that appends. Like CellRemover, it is not looked
-// for in what a wrapper wraps.
-type storer interface {
-	SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, s *logwire.Storing) (invalidate.Page, logwire.Stored, error)
-}
-
 // ErrBusy means that Store has done nothing.
 var ErrBusy = errors.New("invalidate: another step is under way")
-
-// Stores reports whether the log can store a cell in the step that appends.
-func (w *Follower) Stores() bool { return w.storer != nil }
 
 // storing is a value that a round stores, if no order is sent with it.
 type storing struct {
 	req  fence.Request
 	at   invalidate.Cursor
-	cell *logwire.Storing
-	how  logwire.Stored
+	cell *invalidate.Storing
+	how  invalidate.Stored
 	err  error
 }
 
@@ -38,7 +28,7 @@ type storing struct {
 // After ErrBusy nothing has happened: a round is under way, or orders wait for one, or the log did
 // not answer the last one. After any other error, each part of the step may have happened, or may
 // happen later. A later step then leaves at most a claim in the cell, because its cursor is too old.
-func (w *Follower) Store(ctx context.Context, until time.Time, key invalidate.Scope, cell func(as fence.Mark) (*logwire.Storing, error)) (as fence.Mark, how logwire.Stored, err error) {
+func (w *Follower) Store(ctx context.Context, until time.Time, key invalidate.Scope, cell func(as fence.Mark) (*invalidate.Storing, error)) (as fence.Mark, how invalidate.Stored, err error) {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		until = deadline
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
@@ -21,10 +20,13 @@ type storing struct {
 	steps int
 }
 
-func (l *storing) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, _ *logwire.Storing) (invalidate.Page, logwire.Stored, error) {
-	l.steps++
-	p, err := l.Sync(ctx, at, a)
-	return p, logwire.Filled, err
+func (l *storing) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	p, err := l.Log.Sync(ctx, at, a)
+	if a.Store != nil {
+		l.steps++
+		p.Stored = invalidate.Filled
+	}
+	return p, err
 }
 
 // Store has a round of its own: an order that comes first could be about the same key, whose cell
@@ -48,15 +50,15 @@ func TestStoreIsAlone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cell := func(fence.Mark) (*logwire.Storing, error) {
+				cell := func(fence.Mark) (*invalidate.Storing, error) {
 					if tt.order {
 						go func() { _ = w.Invalidate(context.Background(), request(t, invalidate.Key(full))) }()
 						synctest.Wait()
 					}
-					return new(logwire.Storing), nil
+					return new(invalidate.Storing), nil
 				}
 				as, how, err := w.Store(context.Background(), w.Until(), invalidate.Key(full), cell)
-				if !errors.Is(err, tt.err) || log.steps != tt.steps || err == nil && how != logwire.Filled {
+				if !errors.Is(err, tt.err) || log.steps != tt.steps || err == nil && how != invalidate.Filled {
 					t.Errorf("Store = %v, %d, %v after %d steps; want %v after %d", as, how, err, log.steps, tt.err, tt.steps)
 				}
 				if got := w.Fences().Capture(); err == nil && got.Key != as.Key {

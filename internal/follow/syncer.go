@@ -189,16 +189,15 @@ func (w *Follower) ask(ctx context.Context, at invalidate.Cursor, a invalidate.A
 	ctx, cancel := context.WithDeadline(ctx, earlier(time.Now().Add(w.bound/4), until))
 	defer cancel()
 	w.numbers.syncs.Add(1)
-	switch {
-	case s != nil:
-		p, s.how, err = w.storer.SyncStoring(ctx, s.at, a, s.cell)
-	case len(cells) > 0:
-		p, err = w.remover.SyncRemoving(ctx, at, a, cells)
-	default:
-		p, err = w.log.Sync(ctx, at, a)
+	if a.Remove = cells; s != nil {
+		at, a.Store = s.at, s.cell
 	}
+	p, err = w.log.Sync(ctx, at, a)
 	if err != nil {
 		return invalidate.Page{}, err
+	}
+	if s != nil {
+		s.how = p.Stored
 	}
 	if p.Now > 0 {
 		w.offset.Store(p.Now - w.now()/1000)

@@ -63,7 +63,7 @@ const (
 	RemoteErrGet // in the order of remote.Op
 	RemoteErrClaim
 	RemoteErrFill
-	RemoteErrUnlink
+	RemoteErrRemove
 	AuditsSame
 	AuditsEnded
 	AuditsStale

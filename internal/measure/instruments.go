@@ -50,8 +50,8 @@ var (
 
 	// Of a namespace and tenant, and of the removals for several of them.
 	ofRemote = []Family[*Numbers]{
-		family("cache.remote.error", "{call}", "Remote calls that failed.", "op", []string{"get", "claim", "fill", "unlink"},
-			RemoteErrGet, RemoteErrClaim, RemoteErrFill, RemoteErrUnlink),
+		family("cache.remote.error", "{call}", "Remote calls that failed.", "op", []string{"get", "claim", "fill", "remove"},
+			RemoteErrGet, RemoteErrClaim, RemoteErrFill, RemoteErrRemove),
 	}
 
 	ofRest = []Family[*Numbers]{

@@ -34,7 +34,7 @@ type Telemetry struct {
 // These options are made once, because making one costs more than using it.
 var (
 	opAttrs = [...]metric.MeasurementOption{
-		Attr("op", "get"), Attr("op", "claim"), Attr("op", "fill"), Attr("op", "unlink"),
+		Attr("op", "get"), Attr("op", "claim"), Attr("op", "fill"), Attr("op", "remove"),
 	}
 	asClient = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
 )

@@ -2,10 +2,9 @@ package rediserr
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/twofold-go/twofold/internal/unwrap"
 )
 
 // Sentinels is the address that go-redis gives to a client that asks Sentinels.
@@ -17,6 +16,16 @@ type Cluster interface {
 	Options() *redis.ClusterOptions
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 	ReloadState(ctx context.Context)
+}
+
+// Server identifies the server of a client within the program. It is empty unless the client is one of
+// go-redis itself, for one server: a type that embeds it may send commands elsewhere. Two clients count as
+// two servers, because no option tells where a Dialer or a Sentinel leads.
+func Server(rdb redis.UniversalClient) string {
+	if c, ok := rdb.(*redis.Client); ok && c != nil {
+		return fmt.Sprintf("redis client %p", c)
+	}
+	return ""
 }
 
 // Refusals are an adapter's errors for clients that do not always talk to the primary.
@@ -32,11 +41,11 @@ type Refusals struct {
 // returns one of the refusals. Types that embed a client of go-redis are accepted. Other types hide
 // where they send their commands.
 func Inspect(rdb redis.UniversalClient, no *Refusals) (one *redis.Options, many Cluster, err error) {
-	if rdb == nil || unwrap.IsNil(rdb) {
+	if rdb == nil {
 		return nil, nil, no.NoClient
 	}
 	defer func() {
-		if recover() != nil { // a wrapper around a nil client
+		if recover() != nil { // a nil client, or a wrapper around one
 			one, many, err = nil, nil, no.NoClient
 		}
 	}()

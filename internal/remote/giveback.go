@@ -85,6 +85,7 @@ func (t *Tier) unclaimSome(ctx context.Context, timeout time.Duration, keys []st
 	c.start(ctx)
 	err := errExited
 	defer c.end(&err)
-	done, err = tier.FillMany(c.ctx, t.Tier, keys, fills)
+	done = make([]bool, len(keys))
+	err = t.Tier.Fill(c.ctx, keys, fills, done)
 	return done
 }

@@ -22,7 +22,7 @@ func firstLook() *atomic.Int32 {
 }
 
 // Looks reports whether the next read should be a Look.
-func (t *Tier) Looks() bool { return t.looker != nil && t.looks.Load() > 0 }
+func (t *Tier) Looks() bool { return t.canLook && t.looks.Load() > 0 }
 
 // learn notes whether a read found a cell. Concurrent reads may count as one.
 func (t *Tier) learn(found bool) {
@@ -33,8 +33,8 @@ func (t *Tier) learn(found bool) {
 	}
 }
 
-// Look reads a cell like Get, and may grant the claim if there is none; see [tier.Looker]. It gives
-// the claim back when the answer was lost.
+// Look reads a cell like Get, by a claim with Look, which may be granted if there is none. It gives the claim
+// back when the answer was lost.
 func (t *Tier) Look(ctx context.Context, d *calls.Deadline, timeout time.Duration, key string, claim tier.Claim) (tier.Claimed, error) {
 	got, err := t.look(ctx, d, timeout, key, claim)
 	if err != nil && !errors.Is(err, ErrOpen) {
@@ -50,8 +50,13 @@ func (t *Tier) look(ctx context.Context, d *calls.Deadline, timeout time.Duratio
 	}
 	defer c.end(&err)
 	err = errExited
-	if got, err = t.looker.Look(c.ctx, key, claim); err == nil {
+	o := ones.Get().(*one)
+	o.key[0], o.claim[0] = key, claim
+	o.claim[0].Look = true
+	if err = t.Tier.Claim(c.ctx, o.key[:], o.claim[:], o.got[:]); err == nil {
+		got = o.got[0]
 		t.learn(got.Cell != nil)
+		o.free()
 	}
 	return got, err
 }

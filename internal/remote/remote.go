@@ -35,11 +35,11 @@ const (
 	Get Op = iota
 	Claim
 	Fill
-	Unlink
+	Remove
 )
 
 // String returns the name of the tier's method, in lower case.
-func (o Op) String() string { return [...]string{"get", "claim", "fill", "unlink"}[o] }
+func (o Op) String() string { return [...]string{"get", "claim", "fill", "remove"}[o] }
 
 // errExited is the error of a call that has ended its goroutine, as t.FailNow does. Deferred
 // functions see it, and the caller of a call that ran in another goroutine.
@@ -79,7 +79,7 @@ type Config struct {
 type Tier struct {
 	Config
 	of      any           // for the Watcher
-	looker  tier.Looker   // the tier, or nil if it is not a Looker
+	canLook bool          // the tier may grant a claim with Look
 	looks   *atomic.Int32 // how many more reads of this handle are looks
 	breaker *breaker
 	giving  chan struct{} // one for each group of claims being given back
@@ -87,8 +87,7 @@ type Tier struct {
 
 // New returns the tier that cfg describes.
 func New(cfg Config) *Tier {
-	looker, _ := cfg.Tier.(tier.Looker)
-	return &Tier{Config: cfg, looker: looker, looks: firstLook(), breaker: &breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
+	return &Tier{Config: cfg, canLook: cfg.Tier.Describe(cfg.Tier).Looks, looks: firstLook(), breaker: &breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
 }
 
 // Of returns a handle of the same tier, with the same breaker, for the calls of one user. Their
@@ -115,10 +114,10 @@ type call struct {
 	begun   time.Time
 }
 
-// begin begins a call, unless the breaker is open. An Unlink is always tried.
+// begin begins a call, unless the breaker is open. A Remove is always tried.
 func (t *Tier) begin(parent context.Context, d *calls.Deadline, op Op, timeout time.Duration) (c call, err error) {
 	c = call{t: t, d: d, op: op, timeout: timeout}
-	if c.pass, c.counted = t.breaker.enter(); !c.counted && op != Unlink {
+	if c.pass, c.counted = t.breaker.enter(); !c.counted && op != Remove {
 		return c, ErrOpen
 	}
 	c.start(parent)
@@ -148,12 +147,28 @@ func (c *call) end(err *error) {
 	if !c.counted {
 		return
 	}
-	if c.op == Unlink && how == calls.Failed {
+	if c.op == Remove && how == calls.Failed {
 		// Cells on a hanging node are retried again and again. That must not block reads from the
 		// other nodes.
 		how = calls.Canceled
 	}
 	c.t.breaker.leave(c.pass, how, c.timeout, *err)
+}
+
+// one is the memory of a call for one key. A call that succeeded gives it back. After an error, a tier may still
+// use it, if it goes on in the background against its contract.
+type one struct {
+	key   [1]string
+	claim [1]tier.Claim
+	frame [1][]byte
+	got   [1]tier.Claimed
+}
+
+var ones = sync.Pool{New: func() any { return new(one) }}
+
+func (o *one) free() {
+	*o = one{}
+	ones.Put(o)
 }
 
 // Get reads a cell. The call runs in d, which must be zero and belongs to the call from then on.
@@ -164,40 +179,42 @@ func (t *Tier) Get(ctx context.Context, d *calls.Deadline, timeout time.Duration
 	}
 	defer c.end(&err)
 	err = errExited
-	if b, err = t.Tier.Get(c.ctx, key); err == nil {
+	o := ones.Get().(*one)
+	o.key[0] = key
+	if err = t.Tier.Get(c.ctx, o.key[:], o.frame[:]); err == nil {
+		b = o.frame[0]
 		t.learn(b != nil)
+		o.free()
 	}
 	return b, err
 }
 
-func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string) (err error) {
-	c, err := t.begin(ctx, new(calls.Deadline), Unlink, timeout)
+func (t *Tier) remove(ctx context.Context, timeout time.Duration, keys []string) (err error) {
+	c, err := t.begin(ctx, new(calls.Deadline), Remove, timeout)
 	if err != nil {
 		return err
 	}
 	defer c.end(&err)
 	err = errExited
-	return t.Tier.Unlink(c.ctx, keys...)
+	return t.Tier.Remove(c.ctx, keys)
 }
 
-// The batch calls return an answer for each key together with an error, because some keys may have
+// The calls for many keys return an answer for each key together with an error, because some keys may have
 // been answered.
 
 // GetMany reads cells.
 func (t *Tier) GetMany(ctx context.Context, timeout time.Duration, keys []string) ([][]byte, error) {
-	return inChunks(ctx, t, Get, timeout, len(keys), func(ctx context.Context, from, to int) ([][]byte, error) {
-		return tier.GetMany(ctx, t.Tier, keys[from:to])
+	frames := make([][]byte, len(keys))
+	return frames, t.inChunks(ctx, Get, timeout, len(keys), func(ctx context.Context, from, to int) error {
+		return t.Tier.Get(ctx, keys[from:to], frames[from:to])
 	})
 }
 
 // ClaimMany claims cells. It gives back claims whose answers were lost.
 func (t *Tier) ClaimMany(ctx context.Context, timeout time.Duration, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	got, err := inChunks(ctx, t, Claim, timeout, len(keys), func(ctx context.Context, from, to int) ([]tier.Claimed, error) {
-		if len(keys) == 1 {
-			one, err := t.Tier.Claim(ctx, keys[0], claims[0])
-			return []tier.Claimed{one}, err
-		}
-		return tier.ClaimMany(ctx, t.Tier, keys[from:to], claims[from:to])
+	got := make([]tier.Claimed, len(keys))
+	err := t.inChunks(ctx, Claim, timeout, len(keys), func(ctx context.Context, from, to int) error {
+		return t.Tier.Claim(ctx, keys[from:to], claims[from:to], got[from:to])
 	})
 	if err != nil && !errors.Is(err, ErrOpen) {
 		t.giveBack(ctx, timeout, keys, claims, func(i int) bool {
@@ -210,12 +227,9 @@ func (t *Tier) ClaimMany(ctx context.Context, timeout time.Duration, keys []stri
 
 // FillMany fills cells, or gives them back.
 func (t *Tier) FillMany(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) ([]bool, error) {
-	ok, err := inChunks(ctx, t, Fill, timeout, len(keys), func(ctx context.Context, from, to int) ([]bool, error) {
-		if len(keys) == 1 {
-			one, err := t.Tier.Fill(ctx, keys[0], fills[0])
-			return []bool{one}, err
-		}
-		return tier.FillMany(ctx, t.Tier, keys[from:to], fills[from:to])
+	ok := make([]bool, len(keys))
+	err := t.inChunks(ctx, Fill, timeout, len(keys), func(ctx context.Context, from, to int) error {
+		return t.Tier.Fill(ctx, keys[from:to], fills[from:to], ok[from:to])
 	})
 	if err != nil { // the claims may stand; a value that was stored after all stays
 		claims := make([]tier.Claim, len(fills))
@@ -233,14 +247,10 @@ const atOnce = 4
 // inChunks makes a call for every maxKeys of n keys, each with its own deadline. They run in parallel,
 // so a hanging node delays only its own keys. After a call that ran out of time no other one begins,
 // so a tier that hangs costs one timeout for any number of keys.
-func inChunks[T any](
-	ctx context.Context, t *Tier, op Op, timeout time.Duration, n int,
-	f func(ctx context.Context, from, to int) ([]T, error),
-) (all []T, err error) {
-	all = make([]T, n)
+func (t *Tier) inChunks(ctx context.Context, op Op, timeout time.Duration, n int, f func(ctx context.Context, from, to int) error) error {
 	if n <= maxKeys {
-		_, err = inChunk(ctx, t, op, timeout, all, 0, f)
-		return all, err
+		_, err := t.inChunk(ctx, op, timeout, 0, n, f)
+		return err
 	}
 	var wg sync.WaitGroup
 	var over atomic.Bool
@@ -253,7 +263,7 @@ func inChunks[T any](
 			defer func() { <-turns }()
 			from := i * maxKeys
 			errs[i] = errExited
-			late, err := inChunk(ctx, t, op, timeout, all[:min(from+maxKeys, n)], from, f)
+			late, err := t.inChunk(ctx, op, timeout, from, min(from+maxKeys, n), f)
 			if errs[i] = err; late {
 				over.Store(true)
 			}
@@ -263,23 +273,18 @@ func inChunks[T any](
 		}
 	}
 	wg.Wait()
-	return all, whyOf(errs)
+	return whyOf(errs)
 }
 
-// inChunk makes the call for the answers in all after the first ones. It reports whether the call
-// failed because its time, or its caller's, was over.
-func inChunk[T any](
-	ctx context.Context, t *Tier, op Op, timeout time.Duration, all []T, from int,
-	f func(ctx context.Context, from, to int) ([]T, error),
-) (late bool, err error) {
+// inChunk makes one call. It reports whether the call failed because its time, or its caller's, was over.
+func (t *Tier) inChunk(ctx context.Context, op Op, timeout time.Duration, from, to int, f func(ctx context.Context, from, to int) error) (late bool, err error) {
 	c, err := t.begin(ctx, new(calls.Deadline), op, timeout)
 	if err != nil {
 		return false, err
 	}
 	defer c.end(&err)
 	err = errExited
-	some, err := f(c.ctx, from, len(all))
-	copy(all[from:], some)
+	err = f(c.ctx, from, to)
 	return err != nil && c.d.Err() != nil, err
 }
 

@@ -15,7 +15,7 @@ func (t *Tier) Remove(ctx context.Context, timeout time.Duration, keys []string)
 	var failed []string
 	var errs []error
 	for some := range slices.Chunk(keys, maxKeys) {
-		err := t.unlink(ctx, timeout, some)
+		err := t.remove(ctx, timeout, some)
 		if err == nil {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"sync"
 	"time"
@@ -12,9 +11,7 @@ import (
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // How this process follows the log.
@@ -30,53 +27,54 @@ func (t *Core) follow() {
 	}
 	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Named: t.named, Wait: t.Config.InvalidateWait, Logger: t.Log}
 	if t.remote != nil {
-		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.Config.Remote)
-		cfg.Names = namesFor(t.Config.Log, t.Config.Remote)
+		d := t.Config.Remote.Describe(t.Config.Remote)
+		cfg.Remove, cfg.Tier = t.removeCells, d.Name
+		if d.Server != "" && d.Server == t.Config.Log.Server() {
+			cfg.Names = func(keys []string) []string { return namesOf(keys, d.Prefix) }
+		}
 	}
-	t.Bound = int64(t.Config.Log.Bound())
+	t.Bound, t.CellNames = int64(t.Config.Log.Bound()), cfg.Names
 	t.Follower = follow.Follow(t.Config.Log, cfg)
 	t.Fences, t.Lease = t.Follower.Fences(), t.Follower.Lease()
-	_, own := t.Config.Remote.(tier.Namer)
-	if own && t.Follower.Stores() && !unwrap.Wraps(t.Config.Remote) && !unwrap.Wraps(t.Config.Log) { // a Set must not bypass a wrapper
-		t.CellNames = cfg.Names
-	}
 }
 
-// followed are the logs that Tiers of this process follow and will close. Two Tiers on one of them would work until one closes.
-var followed sync.Map
-
-var errFollowed = errors.New("other Tiers of this process follow this log, and their Close would close it: make a log for each Tiers")
-
-// takeLog takes a log for these Tiers. A log that Close does not close may be shared, such as one in memory.
-func takeLog(log invalidate.Log) error {
-	if closes(log) {
-		if _, taken := followed.LoadOrStore(log, true); taken {
-			return errFollowed
-		}
+// namesOf returns the names of the cells of keys.
+func namesOf(keys []string, prefix string) []string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = prefix + key
 	}
-	return nil
+	return names
 }
 
-// closes reports whether Close of the Tiers closes the log itself, not only wrappers around it. One whose value cannot be
-// compared is left out.
-func closes(log invalidate.Log) bool {
+// followed counts the Tiers of this process that follow a log. The last one closes it.
+var followed = struct {
+	sync.Mutex
+	tiers map[invalidate.Log]int
+}{tiers: map[invalidate.Log]int{}}
+
+// takeLog counts Tiers that follow a log. It leaves out a log whose value cannot be compared.
+func takeLog(log invalidate.Log) {
 	if log == nil || !reflect.ValueOf(log).Comparable() {
+		return
+	}
+	followed.Lock()
+	defer followed.Unlock()
+	followed.tiers[log]++
+}
+
+// leaveLog reverses takeLog. It reports whether no other Tiers follow the log.
+func leaveLog(log invalidate.Log) (last bool) {
+	if log == nil || !reflect.ValueOf(log).Comparable() {
+		return true
+	}
+	followed.Lock()
+	defer followed.Unlock()
+	if followed.tiers[log]--; followed.tiers[log] > 0 {
 		return false
 	}
-	for {
-		w, wraps := log.(interface{ Unwrap() invalidate.Log })
-		if !wraps {
-			_, ok := log.(io.Closer)
-			return ok
-		}
-		log = w.Unwrap()
-	}
-}
-
-func leaveLog(log invalidate.Log) {
-	if closes(log) {
-		followed.Delete(log)
-	}
+	delete(followed.tiers, log)
+	return true
 }
 
 // Ready waits until this process knows what the log knows. Without a log it does not wait.
@@ -155,31 +153,13 @@ func (t *Core) confirm(ctx context.Context, since int64) error {
 	}
 }
 
-// namesFor returns the function that translates keys to the log's names of their cells. It
-// returns nil unless the log can remove those cells, on the same server, when it appends.
-func namesFor(log invalidate.Log, far tier.Remote) func([]string) []string {
-	r, ok := log.(invalidate.CellRemover)
-	n, named := unwrap.As[tier.Namer](far)
-	if !ok || !named {
-		return nil
-	}
-	if server, _ := n.Names(nil); server == nil || !r.RemovesFrom(server) {
-		return nil
-	}
-	return func(keys []string) []string {
-		_, names := n.Names(keys)
-		return names
-	}
-}
-
 func (t *Core) unfollow(ctx context.Context) error {
 	if t.Follower == nil {
 		return nil
 	}
-	defer leaveLog(t.Config.Log)
 	err := t.Follower.Close(ctx)
-	if c, ok := unwrap.As[io.Closer](t.Config.Log); ok {
-		err = errors.Join(err, c.Close())
+	if leaveLog(t.Config.Log) {
+		err = errors.Join(err, t.Config.Log.Close())
 	}
 	return err
 }

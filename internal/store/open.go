@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -19,7 +20,6 @@ import (
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -39,9 +39,7 @@ func New(cfg Config) (*Core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
-	if err := takeLog(cfg.Log); err != nil {
-		return nil, fmt.Errorf("cache: open: field Log: %w", err)
-	}
+	takeLog(cfg.Log)
 	cfg.Secret, cfg.PreviousSecret = nil, nil // the seal has what it needs
 	t := &Core{
 		Base: time.Now(), Seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs, seal: seal,
@@ -106,14 +104,14 @@ func (cfg *Config) validate() (codec.Set, *wire.Seal, error) {
 	if d := cfg.InvalidateWait; d < 0 {
 		fault("InvalidateWait", fmt.Errorf("%v is negative: set it to 1ms or more, or leave it 0 for 250ms", d))
 	}
-	fault("Local", faultOfLocal(cfg.Local))
+	fault("Local", faultOfPart(cfg.Local))
 	fault("Remote", faultOfPart(cfg.Remote))
 	fault("Log", faultOfPart(cfg.Log))
-	if cfg.Log != nil && !unwrap.IsNil(cfg.Log) {
+	if cfg.Log != nil && !isNil(cfg.Log) {
 		fault("Log", follow.Validate(cfg.Log))
 	}
-	if len(errs) == 0 { // no part is a nil pointer
-		fault(cfg.faultOfCells())
+	if r := cfg.Remote; r != nil && !isNil(r) && r.Describe(r).Name == "" {
+		fault("Remote", fmt.Errorf("a %T has no name: Describe must return one, which is what all processes that share the tier have in common, such as the kind of server and a prefix", r))
 	}
 	fault("Policies", cfg.Policies.Validate(policy.Default()))
 	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
@@ -121,6 +119,26 @@ func (cfg *Config) validate() (codec.Set, *wire.Seal, error) {
 	seal, err := wire.NewSeal(cfg.Secret, cfg.PreviousSecret)
 	fault("Secret", err)
 	return codecs, seal, errors.Join(errs...)
+}
+
+// faultOfPart returns why a tier or a log cannot be used as it is, or nil.
+func faultOfPart(part interface{ Validate() error }) error {
+	switch {
+	case part == nil:
+		return nil
+	case isNil(part):
+		return fmt.Errorf("a nil %T: check the error of what made it, or leave the field nil", part)
+	}
+	return part.Validate()
+}
+
+// isNil reports whether a tier or a log is a nil pointer, map, function or the like in an interface.
+func isNil(part any) bool {
+	switch v := reflect.ValueOf(part); v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan, reflect.Slice:
+		return v.IsNil()
+	}
+	return false
 }
 
 // SetPolicies replaces the table of overrides for reads that start afterwards, unless it is faulty.

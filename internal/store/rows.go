@@ -21,7 +21,7 @@ const (
 // hashLen is the length of the ids of package key that are hashes.
 const hashLen = 43
 
-// named gets what an invalidation of another program names; see [invalidate.RowReader]. It returns the
+// named gets what an invalidation of another program names; see [invalidate.Hooks]. It returns the
 // scopes that the invalidation has to cover as well.
 func (t *Core) named(keys []string) (more []invalidate.Scope) {
 	var lines [][]any

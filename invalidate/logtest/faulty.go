@@ -45,9 +45,6 @@ func NewFaulty(inner invalidate.Log) *Faulty {
 	return &Faulty{inner: inner, ops: fault.New(numOps)}
 }
 
-// Unwrap returns the inner log, whose optional methods that are not operations the cache uses.
-func (f *Faulty) Unwrap() invalidate.Log { return f.inner }
-
 // Fail makes the given operations, or all when none is given, return err without reaching the inner
 // log. A Tail that is already in the inner log fails when it comes back; a Sync does not. A nil err
 // ends the fault.

@@ -2,28 +2,23 @@ package logtest
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Validate validates the inner log, if that has a Validate method.
-func (f *Faulty) Validate() error {
-	if v, ok := f.inner.(interface{ Validate() error }); ok {
-		return v.Validate()
-	}
-	return nil
-}
+// Validate validates the inner log.
+func (f *Faulty) Validate() error { return f.inner.Validate() }
 
-// Close closes the inner log, if that has a Close method.
-func (f *Faulty) Close() error {
-	if c, ok := f.inner.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
-}
+// Open opens the inner log.
+func (f *Faulty) Open(h invalidate.Hooks) { f.inner.Open(h) }
+
+// Server returns the server of the inner log.
+func (f *Faulty) Server() string { return f.inner.Server() }
+
+// Close closes the inner log.
+func (f *Faulty) Close() error { return f.inner.Close() }
 
 // Bound returns the Bound of the inner log.
 func (f *Faulty) Bound() time.Duration { return f.inner.Bound() }

@@ -1,6 +1,7 @@
 package logtest
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -12,8 +13,7 @@ import (
 // TestLog checks a log against every rule of [invalidate.Log], as a healthy server keeps it. Each
 // subtest calls open, which makes a fresh log that shares no record with any other. Open returns a
 // function that opens one more handle on that log, as another process would. The handles share only
-// the log, and have the same Bound. The suite closes handles that have a Close method at the end of
-// the subtest.
+// the log, and have the same Bound. The suite opens them, and closes them at the end of the subtest.
 //
 // The log must retain at least 5,000 records of each sequence, and its clock must not go back
 // while the suite runs. Only a Tail that finds nothing makes the suite wait, until it returns.
@@ -81,6 +81,7 @@ type logTest struct {
 	open    func() invalidate.Log
 	another func(t *testing.T) func() invalidate.Log // makes a second log
 	bubble  bool
+	hooks   invalidate.Hooks
 
 	keys, scopes sequenceModel
 }
@@ -88,16 +89,15 @@ type logTest struct {
 // handle opens the log as another process does.
 func (t *logTest) handle() invalidate.Log {
 	l := t.open()
-	switch c := l.(type) {
-	case interface{ Close() error }:
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Errorf("Close = %v", err)
-			}
-		})
-	case interface{ Close() }:
-		t.Cleanup(c.Close)
+	t.Cleanup(func() {
+		if err := errors.Join(l.Close(), l.Close()); err != nil {
+			t.Errorf("Close, twice = %v", err)
+		}
+	})
+	if err := l.Validate(); err != nil {
+		t.Fatalf("Validate = %v", err)
 	}
+	l.Open(t.hooks)
 	return l
 }
 

@@ -29,6 +29,18 @@ func NewMemory(config MemoryConfig) *Memory {
 	return &Memory{log: memlog.Log{Config: memlog.Config{Bound: config.Bound}}}
 }
 
+// Validate returns nil.
+func (m *Memory) Validate() error { return m.log.Validate() }
+
+// Open does nothing.
+func (m *Memory) Open(h invalidate.Hooks) { m.log.Open(h) }
+
+// Server returns nothing.
+func (m *Memory) Server() string { return m.log.Server() }
+
+// Close does nothing, so the log can be used again.
+func (m *Memory) Close() error { return m.log.Close() }
+
 // Bound returns the Bound of the MemoryConfig, or the default.
 func (m *Memory) Bound() time.Duration { return m.log.Bound() }
 

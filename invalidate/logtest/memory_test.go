@@ -26,37 +26,39 @@ func TestMemoryOnTheRealClock(t *testing.T) {
 	}
 }
 
-// closer counts how often its handles are closed.
+// closer counts the handles that are open and not closed.
 type closer struct {
 	invalidate.Log
-	open *int
+	left   *int
+	opened bool
 }
 
-func (c closer) Close() error { *c.open--; return nil }
-
-// quietCloser has a Close without an error result.
-type quietCloser struct {
-	invalidate.Log
-	open *int
+func (c *closer) Open(h invalidate.Hooks) {
+	c.opened = true
+	c.Log.Open(h)
 }
 
-func (c quietCloser) Close() { *c.open-- }
+func (c *closer) Close() error {
+	if c.opened {
+		*c.left--
+	}
+	c.opened = false
+	return c.Log.Close()
+}
 
 func TestTheSuiteClosesItsHandles(t *testing.T) {
-	open, opened := 0, 0
+	left, made := 0, 0
 	t.Run("suite", func(t *testing.T) {
 		logtest.TestLog(t, func(*testing.T) func() invalidate.Log {
 			m := memlog.New(memlog.Config{Bound: 40 * time.Millisecond})
 			return func() invalidate.Log {
-				open++
-				if opened++; opened%2 == 0 {
-					return closer{m, &open}
-				}
-				return quietCloser{m, &open}
+				left++
+				made++
+				return &closer{Log: m, left: &left}
 			}
 		})
 	})
-	if open != 0 || opened == 0 {
-		t.Errorf("%d of %d handles are left open, want none", open, opened)
+	if left != 0 || made == 0 {
+		t.Errorf("%d of %d handles were not opened, or are left open; want none", left, made)
 	}
 }

@@ -102,7 +102,7 @@ func TestMutant(t *testing.T) {
 		s := newServer()
 		return func() invalidate.Log {
 			s.handles++
-			m := &mutant{server: s, everyone: everyone, handle: s.handles}
+			m := &mutant{Log: s.log, server: s, everyone: everyone, handle: s.handles}
 			m.sync, m.tail, m.bound = s.log.Sync, s.log.Tail, s.log.Bound
 			change(m)
 			return m
@@ -128,6 +128,7 @@ const bound = 40 * time.Millisecond
 
 // mutant is one handle, whose methods can be changed one by one.
 type mutant struct {
+	invalidate.Log
 	*server
 
 	everyone *server

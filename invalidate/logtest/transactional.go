@@ -25,7 +25,7 @@ type Tx interface {
 // Begin are required. A subtest that needs another function is skipped when that function is nil.
 type Transactional struct {
 	// Open makes a fresh log and returns a function that opens a handle on it, as for
-	// [TestLog]. Handles are [invalidate.CellUser]s.
+	// [TestLog].
 	Open func(t *testing.T) func() invalidate.Log
 
 	// Begin begins a transaction of the process that has the handle. The suite calls it

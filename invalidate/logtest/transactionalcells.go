@@ -42,7 +42,7 @@ func newCells() *cells {
 	return c
 }
 
-// remove is the function that UseCells of the handles gets.
+// remove is the hook that the handles get.
 func (c *cells) remove(ctx context.Context, keys []string) error {
 	c.before.Get()(keys)
 	if err := cmp.Or(ctx.Err(), c.fail.Get()); err != nil {

@@ -32,15 +32,7 @@ func newTxTest(t *testing.T, db Transactional) *txTest {
 	return &txTest{
 		db: db, cells: c, open: map[int]*tx{}, known: map[*reader]int{},
 		appended: map[invalidate.Fence]bool{}, committed: map[invalidate.Fence]bool{},
-		logTest: &logTest{T: t, open: func() invalidate.Log {
-			l := open()
-			u, ok := l.(invalidate.CellUser)
-			if !ok {
-				t.Fatal("a log with transactions must be an invalidate.CellUser, because it must remove the cells of their keys")
-			}
-			u.UseCells("logtest", c.remove)
-			return l
-		}},
+		logTest: &logTest{T: t, open: open, hooks: invalidate.Hooks{Tier: "logtest", Remove: c.remove}},
 	}
 }
 

@@ -72,9 +72,10 @@ type fakeHandle struct {
 
 func (h *fakeHandle) Bound() time.Duration { return bound }
 
-func (h *fakeHandle) UseCells(_ string, remove func(context.Context, []string) error) {
-	h.remove = remove
-}
+func (h *fakeHandle) Validate() error         { return nil }
+func (h *fakeHandle) Open(o invalidate.Hooks) { h.remove = o.Remove }
+func (h *fakeHandle) Server() string          { return "" }
+func (h *fakeHandle) Close() error            { return nil }
 
 func (h *fakeHandle) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	if err := h.catchUp(ctx); err != nil {

@@ -20,7 +20,7 @@ import (
 // The errors of its methods name the operation, and wrap the error of ctx, the client library or
 // the server. They contain neither keys nor payloads.
 type Log struct {
-	rdb     redis.UniversalClient // the caller's, for RemovesFrom
+	rdb     redis.UniversalClient // the caller's, for Server
 	control redis.UniversalClient // nil when the configuration is refused
 	cluster rediserr.Cluster      // control, where that is a cluster's
 	keys    []string              // meta, keys, scopes

@@ -133,9 +133,9 @@ func TestOtherVersion(t *testing.T) {
 		before := rdb.HGetAll(t.Context(), r.m).Val()
 		a := both(2)
 		_, plain := p.trySync(invalidate.Append{})
-		_, removing := p.log.SyncRemoving(t.Context(), p.at, a, []string{"c"})
+		_, removing := p.trySync(invalidate.Append{Keys: a.Keys, Remove: []string{"c"}})
 		s, _, _ := storing(1)
-		_, _, stores := p.log.SyncStoring(t.Context(), p.at, invalidate.Append{Keys: a.Keys}, s)
+		_, stores := p.trySync(invalidate.Append{Keys: a.Keys, Store: s})
 		_, fresh := r.process().trySync(a)
 		for _, err := range []error{plain, removing, stores, fresh} {
 			if !errors.Is(err, redislog.ErrVersion) || len(err.Error()) > 300 {

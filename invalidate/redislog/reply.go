@@ -83,16 +83,16 @@ func readBound(reply any) time.Duration {
 }
 
 // readStored splits off the last element of the reply of a step that stores a cell.
-func readStored(reply []any) ([]any, logwire.Stored, error) {
+func readStored(reply []any) ([]any, invalidate.Stored, error) {
 	n := len(reply) - 1
 	if n != replySize && n != shortSize {
 		return nil, 0, fmt.Errorf("%w: %d elements for a sync that stores", ErrReply, len(reply))
 	}
 	how, ok := reply[n].(int64)
-	if !ok || how < int64(logwire.Claimed) || how > int64(logwire.Filled) {
+	if !ok || how < int64(invalidate.Claimed) || how > int64(invalidate.Filled) {
 		return nil, 0, fmt.Errorf("%w: a %T for a cell", ErrReply, reply[n])
 	}
-	return reply[:n], logwire.Stored(how), nil
+	return reply[:n], invalidate.Stored(how), nil //nolint:gosec // one of two
 }
 
 // readEnd reads where the log ends: the epoch's id, the last position of each stream, and the ids

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/redislog"
@@ -17,10 +16,10 @@ import (
 )
 
 // storing returns a step that stores a value, and the claim and the fill that it stands for.
-func storing(n byte) (*logwire.Storing, tier.Claim, tier.Fill) {
+func storing(n byte) (*invalidate.Storing, tier.Claim, tier.Fill) {
 	c := tier.Claim{Nonce: tier.Nonce{7, n}, Lease: 20 * time.Second}
 	f := tier.Fill{Nonce: c.Nonce, Cell: []byte("V" + string(c.Nonce[:]) + "frame"), TTL: time.Minute}
-	return &logwire.Storing{Cell: "c", Claim: tier.LeaseCell(c.Nonce), Lease: c.Lease, Frame: f.Cell, TTL: f.TTL}, c, f
+	return &invalidate.Storing{Cell: "c", Claim: tier.LeaseCell(c.Nonce), Lease: c.Lease, Frame: f.Cell, TTL: f.TTL}, c, f
 }
 
 // The step is a claim over what the cell holds, then the record, and then a fill, if the record
@@ -31,7 +30,7 @@ func TestStoringAgreesWithOver(t *testing.T) {
 	d := rand.New(rand.NewPCG(seed, 1))
 	r := newRig(t)
 	p, other := r.started(1), r.process()
-	seen := map[logwire.Stored]int{}
+	seen := map[invalidate.Stored]int{}
 	for i := range 2000 {
 		before := frame(d)
 		s, claim, fill := storing(byte(i))
@@ -46,21 +45,23 @@ func TestStoringAgreesWithOver(t *testing.T) {
 		}
 		at, a := p.at, both(1)
 		a.Scopes = nil
-		page, how, err := p.log.SyncStoring(t.Context(), at, a, s)
+		a.Store = s
+		page, err := p.log.Sync(t.Context(), at, a)
+		how := page.Stored
 		if err != nil {
 			t.Fatal(err)
 		}
 		ch, _, _ := claim.Over(before, time.Now())
-		want, left, ttl := logwire.Claimed, ch.Frame, ch.TTL
+		want, left, ttl := invalidate.Claimed, ch.Frame, ch.TTL
 		if ch, ok, _ := fill.Over(left); ok && !behind {
-			want, left, ttl = logwire.Filled, ch.Frame, ch.TTL
+			want, left, ttl = invalidate.Filled, ch.Frame, ch.TTL
 		}
 		got, _ := r.server.Client().Get(t.Context(), "c").Bytes()
 		lasts := r.server.Client().PTTL(t.Context(), "c").Val()
 		if how != want || !bytes.Equal(got, left) || lasts > ttl || lasts < ttl-10*time.Second {
 			t.Fatalf("over %q, behind: %v: %d leaves %q for %v, want %d, %q for %v", before, behind, how, got, lasts, want, left, ttl)
 		}
-		if how == logwire.Filled && page.Key != at.Key+1 {
+		if how == invalidate.Filled && page.Key != at.Key+1 {
 			t.Fatalf("the frame is as of %v, and the record is at %v", at.Key+1, page.Key)
 		}
 		if page.Key == 0 || page.Key != page.End.Key {
@@ -98,8 +99,9 @@ func TestStoringReplacesOtherTypes(t *testing.T) {
 	r.do("HSET", "c", "a", "b")
 	a := both(1)
 	a.Scopes = nil
-	if _, how, err := p.log.SyncStoring(t.Context(), p.at, a, s); err != nil || how != logwire.Filled {
-		t.Errorf("SyncStoring = %d, %v; want the cell to be filled", how, err)
+	a.Store = s
+	if page, err := p.log.Sync(t.Context(), p.at, a); err != nil || page.Stored != invalidate.Filled {
+		t.Errorf("Sync = %d, %v; want the cell to be filled", page.Stored, err)
 	}
 	if got := r.do("GET", "c"); got != string(f.Cell) {
 		t.Errorf("the cell holds %q, want the frame", got)
@@ -126,8 +128,9 @@ func TestStoringRefused(t *testing.T) {
 			refuse(r)
 			a := both(1)
 			a.Scopes = nil
-			if _, how, err := p.log.SyncStoring(t.Context(), p.at, a, s); err == nil {
-				t.Errorf("SyncStoring = %d, want an error", how)
+			a.Store = s
+			if page, err := p.log.Sync(t.Context(), p.at, a); err == nil {
+				t.Errorf("Sync = %d, want an error", page.Stored)
 			}
 			if name == "a replica" {
 				return // its data are those of the primary soon
@@ -146,7 +149,12 @@ func TestStoringRefused(t *testing.T) {
 func TestStoringOnCluster(t *testing.T) {
 	l := newLog(t, closed(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})), redislog.Config{Prefix: "p"})
 	s, _, _ := storing(1)
-	if _, _, err := l.SyncStoring(t.Context(), invalidate.Cursor{}, both(1), s); !errors.Is(err, redislog.ErrAppend) {
-		t.Errorf("SyncStoring on a cluster = %v, want %v", err, redislog.ErrAppend)
+	for _, a := range []invalidate.Append{{Store: s}, {Remove: []string{"c"}}} {
+		if _, err := l.Sync(t.Context(), invalidate.Cursor{}, a); !errors.Is(err, redislog.ErrAppend) {
+			t.Errorf("Sync with a cell on a cluster = %v, want %v", err, redislog.ErrAppend)
+		}
+	}
+	if got := l.Server(); got != "" {
+		t.Errorf("Server of a cluster = %q, want none", got)
 	}
 }

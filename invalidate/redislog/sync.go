@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/logwire"
+	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -53,91 +54,75 @@ const runArg = 7
 // Its errors wrap ErrAppend (then nothing was appended), ErrNoRunID, ErrClosed, an error of the
 // configuration, of ctx, of the client library or of the server. redis.IsReadOnlyError and the
 // like recognize them.
+//
+// It removes or stores cells in the same step, before it appends. On a Cluster, where cells are on many
+// servers, that fails with ErrAppend.
 func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	p, _, err := l.sync(ctx, at, a, nil, nil)
+	p, err := l.sync(ctx, at, a)
 	return p, l.fail("sync", err)
 }
 
-// SyncRemoving is Sync that removes cells in the same step, before it appends; see
-// [invalidate.CellRemover]. It is one EVALSHA as well. On a Cluster, where cells are on many
-// servers, it fails.
-func (l *Log) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (invalidate.Page, error) {
-	var err error
-	switch {
-	case l.cluster != nil:
-		err = fmt.Errorf("%w: cells of a cluster cannot be removed in one step", ErrAppend)
-	case len(cells) > invalidate.MaxCells:
-		err = fmt.Errorf("%w: %d cells to remove, at most %d", ErrAppend, len(cells), invalidate.MaxCells)
+// Server identifies the client that the log was made from, as redistier does. It is empty for a cluster.
+func (l *Log) Server() string {
+	if l.control == nil {
+		return ""
 	}
-	var p invalidate.Page
-	if err == nil {
-		p, _, err = l.sync(ctx, at, a, cells, nil)
-	}
-	return p, l.fail("sync", err)
+	return rediserr.Server(l.rdb)
 }
 
-// SyncStoring is Sync that also stores a cell, which is on the log's server: for package cache, whose
-// Set is then one EVALSHA. When records have come after at, it leaves a claim in the cell. On a
-// Cluster it fails. After an error, the claim or the frame may be in the cell, and a may have been
-// appended.
-func (l *Log) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, s *logwire.Storing) (p invalidate.Page, how logwire.Stored, err error) {
-	if l.cluster != nil {
-		err = fmt.Errorf("%w: a cell of a cluster cannot be stored in one step", ErrAppend)
-	} else {
-		p, how, err = l.sync(ctx, at, a, nil, s)
-	}
-	return p, how, l.fail("sync", err)
-}
+// Open does nothing: the log takes invalidations only by Sync.
+func (*Log) Open(invalidate.Hooks) {}
 
-// RemovesFrom reports whether server is the client of a single server that the log was made from;
-// see [invalidate.CellRemover].
-func (l *Log) RemovesFrom(server any) bool {
-	c, ok := server.(*redis.Client)
-	return ok && l.cluster == nil && l.control != nil && l.rdb == redis.UniversalClient(c)
-}
-
-func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, s *logwire.Storing) (p invalidate.Page, how logwire.Stored, err error) {
+func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (p invalidate.Page, err error) {
 	if err := l.ready(ctx); err != nil {
-		return p, how, err
+		return p, err
 	}
 	q, args, err := l.args(at, a) // encode a now: the exchange may outlive the call, and must not use a
 	if err != nil {
-		return p, how, err
+		return p, err
 	}
-	if s != nil {
+	cells, stores := a.Remove, a.Store != nil
+	if s := a.Store; stores {
 		cells, args = []string{s.Cell}, append(args, s.Claim, lifetimes.Millis(s.Lease), s.Frame, lifetimes.Millis(s.TTL))
 	}
 	keys := l.keys
 	if len(cells) > 0 {
 		keys = slices.Concat(l.keys, cells)
 	}
-	var stored logwire.Stored // not how: the exchange may outlive the call
-	p, err = l.do(ctx, l.cfg.Bound, func(ctx context.Context) (invalidate.Page, error) {
+	return l.do(ctx, l.cfg.Bound, func(ctx context.Context) (p invalidate.Page, err error) {
 		reply, err := l.exchange(ctx, keys, args)
 		if err != nil {
-			return invalidate.Page{}, err
+			return p, err
 		}
 		if err := l.checkVersion(reply); err != nil {
-			return invalidate.Page{}, err
+			return p, err
 		}
-		if s != nil {
+		var stored invalidate.Stored
+		if stores {
 			if reply, stored, err = readStored(reply); err != nil {
-				return invalidate.Page{}, err
+				return p, err
 			}
 		}
 		l.checkWitness(reply)
-		return readReply(reply, q)
+		if p, err = readReply(reply, q); err == nil {
+			p.Stored = stored
+		}
+		return p, err
 	})
-	if err == nil {
-		how = stored
-	}
-	return p, how, err
 }
 
 func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args []any, err error) {
 	q = question{at: at, epoch: logwire.NewID(), keyID: logwire.NewID(), scopID: logwire.NewID()}
 	if q.keys, q.scopes, err = logwire.Payloads(a); err != nil {
 		return q, nil, fmt.Errorf("%w: %w", ErrAppend, err)
+	}
+	switch n := len(a.Remove); {
+	case n > invalidate.MaxCells:
+		return q, nil, fmt.Errorf("%w: %d cells to remove, at most %d", ErrAppend, n, invalidate.MaxCells)
+	case n > 0 && a.Store != nil:
+		return q, nil, fmt.Errorf("%w: cells to remove and one to store", ErrAppend)
+	case l.cluster != nil && (n > 0 || a.Store != nil):
+		return q, nil, fmt.Errorf("%w: cells of a cluster cannot be removed or stored in one step", ErrAppend)
 	}
 	epoch := max(at.Key.Epoch(), at.Scope.Epoch())
 	if epoch >= maxEpoch {

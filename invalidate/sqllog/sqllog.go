@@ -1,7 +1,6 @@
 package sqllog
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -14,7 +13,7 @@ import (
 )
 
 // Log is an [invalidate.Log] in the application's own database. The zero Log fails every call with
-// [ErrConfig]. All methods may be called concurrently. A Log has no goroutine and needs no Close.
+// [ErrConfig]. All methods may be called concurrently. A Log has no goroutine, and Close does nothing.
 // Close its pools after the caches that follow it.
 //
 // The errors of its methods name the operation and wrap the error of ctx or of the database.
@@ -27,8 +26,7 @@ type Log struct {
 	wake chan struct{} // holds one: a transaction was committed in this process
 
 	rows  sizes
-	cells cells
-	named atomic.Pointer[func(keys []string) []invalidate.Scope] // see UseRows
+	hooks hooks
 	stats counters
 	path  atomic.Pointer[string] // of the SQLite file; empty if in memory, nil if not known yet
 
@@ -82,29 +80,36 @@ func (l *Log) Committed() {
 	}
 }
 
-// UseCells tells the log how to remove cells from the remote tier of the fleet; see
-// [invalidate.CellUser]. Tier names the kind of tier. Without a remote tier, tier is empty and
-// remove is nil. The follower calls UseCells once, before the first Sync.
+// Open tells the log how to remove cells from the remote tier of the fleet, and which process reads the texts
+// of its rows; see [invalidate.Hooks].
 //
 // The log notes the first tier of the fleet, and refuses a process with another one: [ErrCells]. A
-// process that has not called UseCells counts as one without a remote tier. When remove fails, the
+// process that has not called Open counts as one without a remote tier. When Remove fails, the
 // log also fences the keys in the sequence of scopes. These fences cover the cells that remain.
-func (l *Log) UseCells(tier string, remove func(ctx context.Context, keys []string) error) {
-	l.cells.mu.Lock()
-	defer l.cells.mu.Unlock()
-	l.cells.known, l.cells.tier, l.cells.remove = true, tier, remove
+func (l *Log) Open(h invalidate.Hooks) {
+	l.hooks.mu.Lock()
+	defer l.hooks.mu.Unlock()
+	l.hooks.known, l.hooks.Hooks = true, h
 }
 
-// UseRows tells the log which process reads the texts of its rows; see [invalidate.RowReader]. The
-// follower calls it once, before the first Sync.
-func (l *Log) UseRows(named func(keys []string) []invalidate.Scope) { l.named.Store(&named) }
+// Server returns nothing: the log removes cells by a hook.
+func (*Log) Server() string { return "" }
 
-// cells holds the arguments of UseCells.
-type cells struct {
-	mu     sync.Mutex // protects all fields
-	known  bool
-	tier   string
-	remove func(ctx context.Context, keys []string) error
+// Close does nothing. The caller keeps the pools.
+func (*Log) Close() error { return nil }
+
+// hooks holds the argument of Open.
+type hooks struct {
+	mu    sync.Mutex // protects all fields
+	known bool
+	invalidate.Hooks
+}
+
+// get returns the hooks, and whether the log was opened.
+func (h *hooks) get() (hooks invalidate.Hooks, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.Hooks, h.known
 }
 
 // Stats describes what this process has done with a log, and seen of it.

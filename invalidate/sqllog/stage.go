@@ -89,8 +89,8 @@ func (l *Log) read(st *stage, text string) {
 		st.keys = append(st.keys, k.String())
 		st.add(keySeq, invalidate.Key(k))
 	}
-	if named := l.named.Load(); named != nil {
-		for _, s := range (*named)(slices.Concat(st.keys[first:], row.Whole)) {
+	if h, _ := l.hooks.get(); h.Named != nil {
+		for _, s := range h.Named(slices.Concat(st.keys[first:], row.Whole)) {
 			row.AddScope(s)
 		}
 	}
@@ -112,10 +112,8 @@ func (st *stage) add(seq int, s invalidate.Scope) {
 // down.
 func (s *visit) removeCells(ctx context.Context, st *stage) {
 	l := s.log
-	l.cells.mu.Lock()
-	remove := l.cells.remove
-	l.cells.mu.Unlock()
-	if remove == nil {
+	h, _ := l.hooks.get()
+	if h.Remove == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Bound/8)
@@ -123,7 +121,7 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 	for keys := range slices.Chunk(st.keys, invalidate.MaxCells) {
 		left := keys
 		if !s.cellsOut {
-			left = leftOf(remove(ctx, keys), keys)
+			left = leftOf(h.Remove(ctx, keys), keys)
 			s.cellsOut = len(left) > 0 && ctx.Err() != nil
 		}
 		for _, k := range left {

@@ -154,29 +154,26 @@ func (s *visit) first(v *state) (task, error) {
 // refuses returns why this process must not use the log: the server takes no writes, or the fleet
 // has another remote tier.
 func (l *Log) refuses(v *state) error {
-	l.cells.mu.Lock()
-	defer l.cells.mu.Unlock()
+	h, _ := l.hooks.get()
 	switch {
 	case v.epoch != 0 && v.identity == "":
 		return ErrStandby
-	case v.tier.Valid && v.tier.String != l.cells.tier:
-		return fmt.Errorf("%w (the fleet has %q, this process %q)", ErrCells, v.tier.String, l.cells.tier)
+	case v.tier.Valid && v.tier.String != h.Tier:
+		return fmt.Errorf("%w (the fleet has %q, this process %q)", ErrCells, v.tier.String, h.Tier)
 	}
 	return nil
 }
 
 // outdated reports whether the log does not know this process's bound or remote tier.
 func (l *Log) outdated(v *state) bool {
-	l.cells.mu.Lock()
-	defer l.cells.mu.Unlock()
-	return v.bound < logwire.Millis(l.cfg.Bound) || l.cells.known && !v.tier.Valid
+	_, known := l.hooks.get()
+	return v.bound < logwire.Millis(l.cfg.Bound) || known && !v.tier.Valid
 }
 
 // noteTerms writes this process's bound and remote tier to meta. The first tier stays.
 func (l *Log) noteTerms(ctx context.Context) error {
-	l.cells.mu.Lock()
-	tier := sql.NullString{String: l.cells.tier, Valid: l.cells.known}
-	l.cells.mu.Unlock()
+	h, known := l.hooks.get()
+	tier := sql.NullString{String: h.Tier, Valid: known}
 	_, err := l.exec(ctx, l.db, &l.sql.terms, logwire.Millis(l.cfg.Bound), tier)
 	return err
 }

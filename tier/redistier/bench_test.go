@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -28,8 +29,9 @@ func BenchmarkGet(b *testing.B) {
 	})
 	b.Run("tier", func(b *testing.B) {
 		b.ReportAllocs()
+		frames := make([][]byte, 1)
 		for b.Loop() {
-			if _, err := r.Get(b.Context(), keys[0]); err != nil {
+			if err := r.Get(b.Context(), keys[:1], frames); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -37,7 +39,7 @@ func BenchmarkGet(b *testing.B) {
 	b.Run("tier, 100 keys", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := r.GetMany(b.Context(), keys); err != nil {
+			if _, err := tiercall.GetMany(b.Context(), r, keys); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -53,7 +55,7 @@ func BenchmarkGetTogether(b *testing.B) {
 	keys := fill(b, r, 100)
 	get := map[string]func(key string) error{
 		"bare": func(key string) error { return rdb.Get(b.Context(), prefix+":v:"+key).Err() },
-		"tier": func(key string) error { _, err := r.Get(b.Context(), key); return err },
+		"tier": func(key string) error { _, err := tiercall.Get(b.Context(), r, key); return err },
 	}
 	for _, goroutines := range []int{1, 4, 8, 64} {
 		for _, who := range []string{"bare", "tier"} {
@@ -90,10 +92,10 @@ func BenchmarkClaimFill(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := tier.NewNonce()
-		if _, err := r.Claim(b.Context(), "k", tier.Claim{Seen: seen, Nonce: n, Lease: time.Minute}); err != nil {
+		if _, err := tiercall.Claim(b.Context(), r, "k", tier.Claim{Seen: seen, Nonce: n, Lease: time.Minute}); err != nil {
 			b.Fatal(err)
 		}
-		if ok, err := r.Fill(b.Context(), "k", tier.Fill{Nonce: n, Cell: value, TTL: time.Minute}); !ok || err != nil {
+		if ok, err := tiercall.Fill(b.Context(), r, "k", tier.Fill{Nonce: n, Cell: value, TTL: time.Minute}); !ok || err != nil {
 			b.Fatal(ok, err)
 		}
 		seen = tier.Nonce(value[1:])
@@ -107,10 +109,10 @@ func fill(b *testing.B, r *redistier.Tier, n int) (keys []string) {
 		claims[i] = tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute}
 		fills[i] = tier.Fill{Nonce: claims[i].Nonce, Cell: kilobyte(b), TTL: time.Hour}
 	}
-	if _, err := r.ClaimMany(b.Context(), keys, claims); err != nil {
+	if _, err := tiercall.ClaimMany(b.Context(), r, keys, claims); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := r.FillMany(b.Context(), keys, fills); err != nil {
+	if _, err := tiercall.FillMany(b.Context(), r, keys, fills); err != nil {
 		b.Fatal(err)
 	}
 	return keys

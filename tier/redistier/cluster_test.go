@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -43,7 +44,7 @@ func newBroken(t *testing.T) *broken {
 		b.away[key] = c.Owner(t, prefix+":v:"+key) == b.node
 		store(t, b.tier, key)
 	}
-	if _, err := b.tier.GetMany(t.Context(), b.keys); err != nil { // opens the connections of pipelines
+	if _, err := tiercall.GetMany(t.Context(), b.tier, b.keys); err != nil { // opens the connections of pipelines
 		t.Fatalf("GetMany = %v", err)
 	}
 	return b
@@ -68,13 +69,13 @@ func TestClusterPartialFailure(t *testing.T) {
 				b.proxy.Drop()
 				b.proxy.Pass()
 				redistest.Eventually(t, "the node does not come back", func(ctx context.Context) error {
-					_, err := b.tier.GetMany(ctx, b.keys)
+					_, err := tiercall.GetMany(ctx, b.tier, b.keys)
 					return err
 				})
 			}()
 			ctx, cancel := context.WithTimeout(t.Context(), answers)
 			defer cancel()
-			got, err := b.tier.GetMany(ctx, b.keys)
+			got, err := tiercall.GetMany(ctx, b.tier, b.keys)
 			if err == nil {
 				t.Errorf("GetMany = nil, want an error")
 			}
@@ -98,7 +99,7 @@ func TestClusterPartialWrites(t *testing.T) {
 		keys = append(keys, key)
 		claims = append(claims, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
 	}
-	got, err := b.tier.ClaimMany(ctx, keys, claims)
+	got, err := tiercall.ClaimMany(ctx, b.tier, keys, claims)
 	if !errors.Is(err, context.DeadlineExceeded) && !isTimeout(err) {
 		t.Errorf("ClaimMany = %v, want a timeout", err)
 	}
@@ -110,14 +111,14 @@ func TestClusterPartialWrites(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), answers)
 	defer cancel()
-	if err := b.tier.Unlink(ctx, keys...); err == nil {
+	if err := tiercall.Remove(ctx, b.tier, keys...); err == nil {
 		t.Errorf("Unlink with a node away = nil, want an error")
 	}
 	b.proxy.Pass()
 	for i, key := range b.keys {
 		var frame []byte
 		redistest.Eventually(t, "get", func(ctx context.Context) (err error) {
-			frame, err = b.tier.Get(ctx, key)
+			frame, err = tiercall.Get(ctx, b.tier, key)
 			return err
 		})
 		if frame != nil && !b.away[key] {
@@ -133,7 +134,7 @@ func TestClusterPartialUnlink(t *testing.T) {
 	b.proxy.BlackHole()
 	ctx, cancel := context.WithTimeout(t.Context(), answers)
 	defer cancel()
-	failed, ok := errors.AsType[*tier.KeysError](b.tier.Unlink(ctx, b.keys...))
+	failed, ok := errors.AsType[*tier.KeysError](tiercall.Remove(ctx, b.tier, b.keys...))
 	if !ok {
 		t.Fatal("Unlink did not say which keys failed")
 	}
@@ -144,7 +145,7 @@ func TestClusterPartialUnlink(t *testing.T) {
 		if b.away[key] {
 			continue
 		}
-		if frame, err := b.tier.Get(t.Context(), key); frame != nil || err != nil {
+		if frame, err := tiercall.Get(t.Context(), b.tier, key); frame != nil || err != nil {
 			t.Errorf("key %s still has %d bytes, %v", key, len(frame), err)
 		}
 	}
@@ -162,7 +163,7 @@ func TestClusterMovedSlots(t *testing.T) {
 	for i := range 8 { // teaches the client both nodes
 		key := fmt.Sprint("warm", i)
 		store(t, r, key)
-		if err := r.Unlink(t.Context(), key); err != nil { // a slot with keys cannot be given away
+		if err := tiercall.Remove(t.Context(), r, key); err != nil { // a slot with keys cannot be given away
 			t.Fatalf("Unlink = %v", err)
 		}
 	}
@@ -178,7 +179,7 @@ func TestClusterMovedSlots(t *testing.T) {
 		keys = append(keys, fmt.Sprint("key", i))
 		claims = append(claims, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
 	}
-	got, err := r.ClaimMany(t.Context(), keys, claims)
+	got, err := tiercall.ClaimMany(t.Context(), r, keys, claims)
 	if err != nil {
 		t.Fatalf("ClaimMany = %v", err)
 	}
@@ -187,7 +188,7 @@ func TestClusterMovedSlots(t *testing.T) {
 			t.Errorf("claim %d was refused", i)
 		}
 	}
-	frames, err := r.GetMany(t.Context(), keys)
+	frames, err := tiercall.GetMany(t.Context(), r, keys)
 	if err != nil {
 		t.Fatalf("GetMany = %v", err)
 	}
@@ -196,7 +197,7 @@ func TestClusterMovedSlots(t *testing.T) {
 			t.Errorf("key %d is gone", i)
 		}
 	}
-	if err := r.Unlink(t.Context(), keys...); err != nil {
+	if err := tiercall.Remove(t.Context(), r, keys...); err != nil {
 		t.Errorf("Unlink = %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -27,30 +28,32 @@ func TestDenied(t *testing.T) {
 	s := guarded(t)
 	nonce := tier.NewNonce()
 	calls := map[string]func(context.Context, *redistier.Tier) error{
-		"Get": func(ctx context.Context, r *redistier.Tier) error { _, err := r.Get(ctx, "k"); return err },
+		"Get": func(ctx context.Context, r *redistier.Tier) error { _, err := tiercall.Get(ctx, r, "k"); return err },
 		"GetMany": func(ctx context.Context, r *redistier.Tier) error {
-			_, err := r.GetMany(ctx, make([]string, 50))
+			_, err := tiercall.GetMany(ctx, r, make([]string, 50))
 			return err
 		},
-		"Unlink": func(ctx context.Context, r *redistier.Tier) error { return r.Unlink(ctx, make([]string, 50)...) },
+		"Unlink": func(ctx context.Context, r *redistier.Tier) error {
+			return tiercall.Remove(ctx, r, make([]string, 50)...)
+		},
 		"Claim": func(ctx context.Context, r *redistier.Tier) error {
-			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: nonce})
+			_, err := tiercall.Claim(ctx, r, "k", tier.Claim{Nonce: nonce})
 			return err
 		},
 		"Look": func(ctx context.Context, r *redistier.Tier) error {
-			_, err := r.Look(ctx, "k", tier.Claim{Nonce: nonce})
+			_, err := tiercall.Look(ctx, r, "k", tier.Claim{Nonce: nonce})
 			return err
 		},
 		"Fill": func(ctx context.Context, r *redistier.Tier) error {
-			_, err := r.Fill(ctx, "k", tier.Fill{Nonce: nonce, Cell: []byte("x")})
+			_, err := tiercall.Fill(ctx, r, "k", tier.Fill{Nonce: nonce, Cell: []byte("x")})
 			return err
 		},
 		"ClaimMany": func(ctx context.Context, r *redistier.Tier) error {
-			_, err := r.ClaimMany(ctx, []string{"k", "l"}, []tier.Claim{{Nonce: nonce}, {Nonce: nonce}})
+			_, err := tiercall.ClaimMany(ctx, r, []string{"k", "l"}, []tier.Claim{{Nonce: nonce}, {Nonce: nonce}})
 			return err
 		},
 		"FillMany": func(ctx context.Context, r *redistier.Tier) error {
-			_, err := r.FillMany(ctx, []string{"k", "l"}, []tier.Fill{{Nonce: nonce}, {Nonce: nonce}})
+			_, err := tiercall.FillMany(ctx, r, []string{"k", "l"}, []tier.Fill{{Nonce: nonce}, {Nonce: nonce}})
 			return err
 		},
 	}

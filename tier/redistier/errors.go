@@ -36,6 +36,6 @@ func fail(op string, err error) error { return adapter.Fail(op, err) }
 func (t *Tier) fail(op string, err error) error { return adapter.FailOn(t.rdb, op, err) }
 
 var adapter = rediserr.Adapter{Name: "redistier", Reply: ErrReply, Own: []error{
-	ErrReply, tier.ErrNonce, ErrTooLarge, errLengths,
+	ErrReply, tier.ErrNonce, ErrTooLarge,
 	ErrPrefix, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
 }}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -26,10 +27,10 @@ const (
 func store(t *testing.T, r *redistier.Tier, key string) tier.Nonce {
 	t.Helper()
 	n := tier.NewNonce()
-	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Minute}); !got.Granted || err != nil {
+	if got, err := tiercall.Claim(t.Context(), r, key, tier.Claim{Nonce: n, Lease: time.Minute}); !got.Granted || err != nil {
 		t.Fatalf("Claim = %v, %v", got.Granted, err)
 	}
-	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); !ok || err != nil {
+	if ok, err := tiercall.Fill(t.Context(), r, key, tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); !ok || err != nil {
 		t.Fatalf("Fill = %v, %v", ok, err)
 	}
 	return n
@@ -53,22 +54,21 @@ func ops(t *testing.T, r *redistier.Tier, limit time.Duration) map[string]error 
 	claim, fill := tier.Claim{Nonce: n, Lease: time.Minute}, tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}
 	errs := map[string]error{}
 	for name, call := range map[string]func(ctx context.Context) error{
-		"get":     func(ctx context.Context) error { _, err := r.Get(ctx, "a"); return err },
-		"claim":   func(ctx context.Context) error { _, err := r.Claim(ctx, "a", claim); return err },
-		"fill":    func(ctx context.Context) error { _, err := r.Fill(ctx, "a", fill); return err },
-		"release": func(ctx context.Context) error { _, err := r.Fill(ctx, "a", tier.Fill{Nonce: n}); return err },
-		"unlink":  func(ctx context.Context) error { return r.Unlink(ctx, keys...) },
-		"ping":    r.Ping,
+		"get":     func(ctx context.Context) error { _, err := tiercall.Get(ctx, r, "a"); return err },
+		"claim":   func(ctx context.Context) error { _, err := tiercall.Claim(ctx, r, "a", claim); return err },
+		"fill":    func(ctx context.Context) error { _, err := tiercall.Fill(ctx, r, "a", fill); return err },
+		"release": func(ctx context.Context) error { _, err := tiercall.Fill(ctx, r, "a", tier.Fill{Nonce: n}); return err },
+		"remove":  func(ctx context.Context) error { return tiercall.Remove(ctx, r, keys...) },
 		"get many": func(ctx context.Context) error {
-			_, err := r.GetMany(ctx, keys)
+			_, err := tiercall.GetMany(ctx, r, keys)
 			return err
 		},
 		"claim many": func(ctx context.Context) error {
-			_, err := r.ClaimMany(ctx, keys, []tier.Claim{claim, claim, claim, claim})
+			_, err := tiercall.ClaimMany(ctx, r, keys, []tier.Claim{claim, claim, claim, claim})
 			return err
 		},
 		"fill many": func(ctx context.Context) error {
-			_, err := r.FillMany(ctx, keys, []tier.Fill{fill, fill, fill, fill})
+			_, err := tiercall.FillMany(ctx, r, keys, []tier.Fill{fill, fill, fill, fill})
 			return err
 		},
 	} {
@@ -90,9 +90,14 @@ func wantAllFail(t *testing.T, r *redistier.Tier) {
 	}
 }
 
+// alive returns a call that succeeds when the server answers.
+func alive(r *redistier.Tier) func(context.Context) error {
+	return func(ctx context.Context) error { _, err := tiercall.Get(ctx, r, "warm"); return err }
+}
+
 func wantBack(t *testing.T, r *redistier.Tier) {
 	t.Helper()
-	redistest.Eventually(t, "the tier does not come back", r.Ping)
+	redistest.Eventually(t, "the tier does not come back", alive(r))
 	for name, err := range ops(t, r, ample) {
 		if err != nil {
 			t.Errorf("%s after the fault = %v, want nil", name, err)
@@ -172,7 +177,7 @@ func TestGarbage(t *testing.T) {
 			p.Drop()
 			p.Pass()
 			wantBack(t, r)
-			if err := r.Unlink(t.Context(), "warm"); err != nil {
+			if err := tiercall.Remove(t.Context(), r, "warm"); err != nil {
 				t.Errorf("Unlink = %v", err)
 			}
 		})
@@ -192,41 +197,38 @@ func TestWrongReplies(t *testing.T) {
 		call        func(ctx context.Context) error
 	}{
 		{"claim answers 2", ":2\r\n", func(ctx context.Context) error {
-			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: n, Lease: time.Minute})
+			_, err := tiercall.Claim(ctx, r, "k", tier.Claim{Nonce: n, Lease: time.Minute})
 			return err
 		}},
 		{"claim answers nil", "$-1\r\n", func(ctx context.Context) error {
-			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: n, Lease: time.Minute})
+			_, err := tiercall.Claim(ctx, r, "k", tier.Claim{Nonce: n, Lease: time.Minute})
 			return err
 		}},
 		{"claim answers an array", "*1\r\n:1\r\n", func(ctx context.Context) error {
-			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: n, Lease: time.Minute})
+			_, err := tiercall.Claim(ctx, r, "k", tier.Claim{Nonce: n, Lease: time.Minute})
 			return err
 		}},
 		{"fill answers a string", "$1\r\n1\r\n", func(ctx context.Context) error {
-			_, err := r.Fill(ctx, "k", tier.Fill{Nonce: n, Cell: []byte("x"), TTL: time.Minute})
+			_, err := tiercall.Fill(ctx, r, "k", tier.Fill{Nonce: n, Cell: []byte("x"), TTL: time.Minute})
 			return err
 		}},
 		{"get many answers too few", "*1\r\n$-1\r\n", func(ctx context.Context) error {
-			_, err := r.GetMany(ctx, []string{"k", "l"})
+			_, err := tiercall.GetMany(ctx, r, []string{"k", "l"})
 			return err
 		}},
-		{"get many answers a number", "*1\r\n:1\r\n", func(ctx context.Context) error {
-			_, err := r.GetMany(ctx, []string{"k"})
+		{"get many answers a number", "*2\r\n:1\r\n$-1\r\n", func(ctx context.Context) error {
+			_, err := tiercall.GetMany(ctx, r, []string{"k", "l"})
 			return err
 		}},
-		{"claim many answers a string in an array", "*1\r\n$1\r\nx\r\n", func(ctx context.Context) error {
-			_, err := r.ClaimMany(ctx, []string{"k"}, []tier.Claim{{Nonce: n, Lease: time.Minute}})
+		{"claim many answers an array in an array", "*2\r\n:1\r\n*0\r\n", func(ctx context.Context) error {
+			_, err := tiercall.ClaimMany(ctx, r, []string{"k", "l"}, []tier.Claim{{Nonce: n, Lease: time.Minute}, {Nonce: n, Lease: time.Minute}})
 			return err
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p.Pass()
-			redistest.Eventually(t, "warm", r.Ping)
-			if _, err := r.GetMany(t.Context(), []string{"k"}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := r.ClaimMany(t.Context(), []string{"warm"}, []tier.Claim{{Nonce: n, Lease: time.Minute}}); err != nil {
+			redistest.Eventually(t, "warm", alive(r))
+			if _, err := tiercall.Claim(t.Context(), r, "warm", tier.Claim{Nonce: n, Lease: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
 			p.Garbage([]byte(tc.reply))
@@ -244,17 +246,17 @@ func TestFullServer(t *testing.T) {
 	r := newTier(t, s.Client())
 	n := store(t, r, "k")
 	s.Do(t, "CONFIG", "SET", "maxmemory", "1mb") // less than an empty server takes
-	if _, err := r.Claim(t.Context(), "l", tier.Claim{Nonce: n, Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), "OOM") {
+	if _, err := tiercall.Claim(t.Context(), r, "l", tier.Claim{Nonce: n, Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), "OOM") {
 		t.Errorf("Claim on a full server = %v, want OOM", err)
 	}
-	if _, err := r.ClaimMany(t.Context(), []string{"l"}, []tier.Claim{{Nonce: n, Lease: time.Minute}}); err == nil {
+	if _, err := tiercall.ClaimMany(t.Context(), r, []string{"l", "m"}, []tier.Claim{{Nonce: n, Lease: time.Minute}, {Nonce: n, Lease: time.Minute}}); err == nil {
 		t.Errorf("ClaimMany on a full server = nil, want OOM")
 	}
-	if b, err := r.Get(t.Context(), "k"); b == nil || err != nil {
+	if b, err := tiercall.Get(t.Context(), r, "k"); b == nil || err != nil {
 		t.Errorf("Get on a full server = %d bytes, %v; want the frame", len(b), err)
 	}
-	if err := r.Unlink(t.Context(), "k"); err != nil {
-		t.Errorf("Unlink on a full server = %v, want nil", err)
+	if err := tiercall.Remove(t.Context(), r, "k"); err != nil {
+		t.Errorf("Remove on a full server = %v, want nil", err)
 	}
 }
 
@@ -265,16 +267,16 @@ func TestReplica(t *testing.T) {
 	replica := redistier.New(g.Replica.Client(), redistier.Config{Prefix: prefix})
 	n := store(t, master, "k")
 	redistest.Eventually(t, "the value does not reach the replica", func(ctx context.Context) error {
-		b, err := replica.Get(ctx, "k")
+		b, err := tiercall.Get(ctx, replica, "k")
 		if err == nil && (len(b) == 0 || b[0] != byte(tier.KindValue)) {
 			err = errors.New("no value yet")
 		}
 		return err
 	})
-	if _, err := replica.Claim(t.Context(), "l", tier.Claim{Nonce: n, Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), "READONLY") {
+	if _, err := tiercall.Claim(t.Context(), replica, "l", tier.Claim{Nonce: n, Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), "READONLY") {
 		t.Errorf("Claim on a replica = %v, want READONLY", err)
 	}
-	if _, err := replica.Fill(t.Context(), "k", tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); err == nil {
+	if _, err := tiercall.Fill(t.Context(), replica, "k", tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); err == nil {
 		t.Errorf("Fill on a replica = nil, want READONLY")
 	}
 }

@@ -117,7 +117,7 @@ func (t *Tier) send(b *batch) {
 	ctx, cancel := together(asked)
 	defer cancel()
 	frames := make([][]byte, len(keys))
-	err := t.mget(ctx, "get", keys, frames)
+	err := t.mget(ctx, keys, frames)
 	for i, r := range asked {
 		if r.frame = frames[i]; r.frame == nil {
 			r.err = err

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -33,7 +34,7 @@ func TestReadsOfOneServer(t *testing.T) {
 		wg.Go(func() {
 			for i := range 50 {
 				key := []string{"list", "absent", fmt.Sprint("there", (g+i)%10)}[(g+i)%3]
-				frame, err := r.Get(t.Context(), key)
+				frame, err := tiercall.Get(t.Context(), r, key)
 				if (err != nil && key != "list") || (len(frame) > 0) != strings.HasPrefix(key, "there") {
 					t.Errorf("Get of %s = %d bytes, %v", key, len(frame), err)
 				}
@@ -48,11 +49,11 @@ func TestReadsOfOneServer(t *testing.T) {
 	if mgets == 0 {
 		t.Error("no reads were merged")
 	}
-	if _, err := r.Get(t.Context(), "list"); err == nil {
+	if _, err := tiercall.Get(t.Context(), r, "list"); err == nil {
 		t.Error("a GET of another Redis type returned no error")
 	}
 	claim := tier.Claim{Nonce: tier.NewNonce(), Lease: time.Second}
-	if got, err := r.Claim(t.Context(), "list", claim); err != nil || !got.Granted {
+	if got, err := tiercall.Claim(t.Context(), r, "list", claim); err != nil || !got.Granted {
 		t.Errorf("a claim of another Redis type = %+v, %v; want it granted", got, err)
 	}
 }

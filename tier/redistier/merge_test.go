@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/tier/redistier"
@@ -116,7 +118,7 @@ type readers struct {
 func (r *readers) get(ctx context.Context, keys ...string) {
 	for _, key := range keys {
 		go func() {
-			frame, err := r.tier.Get(ctx, key)
+			frame, err := tiercall.Get(ctx, r.tier, key)
 			if err == nil && string(frame) != key {
 				err = fmt.Errorf("got %q", frame)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -42,11 +43,11 @@ func TestScriptsAgreeWithOver(t *testing.T) {
 			var err error
 			after := s.play(frame, func() {
 				if d.IntN(2) > 0 {
-					got, err = r.Claim(t.Context(), "k", c)
+					got, err = tiercall.Claim(t.Context(), r, "k", c)
 					return
 				}
 				var many []tier.Claimed
-				many, err = r.ClaimMany(t.Context(), others, []tier.Claim{other, c, other})
+				many, err = tiercall.ClaimMany(t.Context(), r, others, []tier.Claim{other, c, other})
 				got = many[1]
 			})
 			acts[s.check(frame, after, c, func(now time.Time) (tier.Change, bool) {
@@ -63,11 +64,11 @@ func TestScriptsAgreeWithOver(t *testing.T) {
 		var err error
 		after := s.play(frame, func() {
 			if d.IntN(2) > 0 {
-				got, err = r.Fill(t.Context(), "k", f)
+				got, err = tiercall.Fill(t.Context(), r, "k", f)
 				return
 			}
 			var many []bool
-			many, err = r.FillMany(t.Context(), others, []tier.Fill{{Nonce: other.Nonce, Cell: []byte("x")}, f, {Nonce: other.Nonce}})
+			many, err = tiercall.FillMany(t.Context(), r, others, []tier.Fill{{Nonce: other.Nonce, Cell: []byte("x")}, f, {Nonce: other.Nonce}})
 			got = many[1]
 		})
 		acts[s.check(frame, after, f, func(time.Time) (tier.Change, bool) {

@@ -14,28 +14,25 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Names returns the client and the names of the keys' cells, for a log on the same server that
-// removes them. For a cluster, whose cells are on many servers, the client is nil. See
-// [tier.Namer].
-func (t *Tier) Names(keys []string) (server any, names []string) {
-	if t.cluster == nil && t.rdb != nil {
-		server = t.rdb
-	}
-	return server, t.cellKeys(keys)
-}
-
-// Get returns the frame under key, nil for none. The caller owns the slice. It is one GET. While
-// several reads of a single server are running, later reads gather and leave together in one
-// MGET. A caller whose ctx ends does not wait for the others. On a Cluster each read is sent
-// by itself, so a node that hangs delays only its own keys.
+// Get reads frames. The caller owns them. One key is one GET. While several reads of a single server are
+// running, later reads of one key gather and leave together in one MGET. A caller whose ctx ends does not wait
+// for the others. Many keys are one MGET, or on a Cluster one pipeline of GETs per node, at the same
+// time. A node that hangs delays and fails only its own keys.
 //
 // For a key that holds another Redis type than a string, GET returns an error, and MGET returns
 // nil. In the second case the claim fails.
-func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
-	if err := t.ready(ctx, "get"); err != nil {
-		return nil, err
+func (t *Tier) Get(ctx context.Context, keys []string, frames [][]byte) (err error) {
+	if err := t.ready(ctx, "get"); err != nil || len(keys) == 0 {
+		return err
 	}
-	name := t.prefix + key
+	if len(keys) > 1 {
+		return t.getMany(ctx, keys, frames)
+	}
+	frames[0], err = t.getOne(ctx, t.prefix+keys[0])
+	return err
+}
+
+func (t *Tier) getOne(ctx context.Context, name string) ([]byte, error) {
 	if in, i := t.enter(ctx, name); in != nil {
 		return in.wait(ctx, i)
 	}
@@ -65,25 +62,17 @@ func (t *Tier) leave() {
 	}
 }
 
-// Look reads the frame under key like Get, and claims the key if there is none; see [tier.Looker].
-// While enough reads are running it is a Get, and grants nothing. Otherwise it is one SET with NX
-// and GET, which stores the lease only if there is no frame. Servers before Redis 7.0 do not know
-// that, and get a GET. A server that refuses to write, for example because its memory is full, gets
+// lookAt makes a claim with Look. While enough reads are running it is a GET, and grants nothing. Otherwise
+// it is one SET with NX and GET, which stores the lease only if there is no frame. Servers before Redis 7.0 do
+// not know that, and get a GET. A server that refuses to write, for example because its memory is full, gets
 // one too.
-func (t *Tier) Look(ctx context.Context, key string, c tier.Claim) (got tier.Claimed, err error) {
-	if err := t.ready(ctx, "look"); err != nil {
-		return got, err
-	}
-	if c.Nonce.IsZero() {
-		return got, fail("look", tier.ErrNonce)
-	}
-	name := t.prefix + key
+func (t *Tier) lookAt(ctx context.Context, name string, c *tier.Claim) (got tier.Claimed, err error) {
 	if in, i := t.enter(ctx, name); in != nil {
 		got.Cell, err = in.wait(ctx, i)
 		return got, err
 	}
 	defer t.leave()
-	return t.look(ctx, name, &c)
+	return t.look(ctx, name, c)
 }
 
 func (t *Tier) look(ctx context.Context, name string, c *tier.Claim) (got tier.Claimed, err error) {
@@ -130,32 +119,24 @@ func (t *Tier) frameOf(op string, cmd redis.Cmder) ([]byte, error) {
 	return frame, fail(op, err)
 }
 
-// GetMany reads many keys by one MGET, or on a Cluster by one pipeline of GETs per node, at the
-// same time. When nodes fail, the frames of the other nodes are valid, and the error joins all
-// failures. For a key that holds another Redis type than a string, a single server returns nil.
-// On a Cluster only that key fails.
-func (t *Tier) GetMany(ctx context.Context, keys []string) (frames [][]byte, err error) {
-	frames = make([][]byte, len(keys))
-	if err := t.ready(ctx, "get many"); err != nil || len(keys) == 0 {
-		return frames, err
-	}
+func (t *Tier) getMany(ctx context.Context, keys []string, frames [][]byte) error {
 	full := t.cellKeys(keys)
 	if t.cluster == nil {
-		return frames, t.mget(ctx, "get many", full, frames)
+		return t.mget(ctx, full, frames)
 	}
 	cmds := t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Get(ctx, full[i]) })
 	var errs joined
 	for i, cmd := range cmds {
 		var err error
-		frames[i], err = t.frameOf("get many", cmd)
+		frames[i], err = t.frameOf("get", cmd)
 		errs.add(err)
 	}
-	return frames, errs.err()
+	return errs.err()
 }
 
-// mget reads keys by one MGET, for the operation op. The frames are the reply's own bytes, which
-// nothing else refers to.
-func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]byte) (err error) {
+// mget reads keys by one MGET. The frames are the reply's own bytes, which nothing else refers to.
+func (t *Tier) mget(ctx context.Context, keys []string, frames [][]byte) (err error) {
+	const op = "get"
 	defer rescue(op, &err)
 	vals, err := t.rdb.MGet(ctx, keys...).Result()
 	if err != nil {
@@ -177,39 +158,30 @@ func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]by
 	return errs.err()
 }
 
-// Unlink removes the cells of keys, by one UNLINK, or on a Cluster by one pipeline per node.
+// Remove removes the cells of keys, by one UNLINK, or on a Cluster by one pipeline per node.
 // After an error some cells may still be there. On a Cluster the error wraps a [tier.KeysError]
 // that names their keys.
-func (t *Tier) Unlink(ctx context.Context, keys ...string) (err error) {
-	if err := t.ready(ctx, "unlink"); err != nil || len(keys) == 0 {
+func (t *Tier) Remove(ctx context.Context, keys []string) (err error) {
+	if err := t.ready(ctx, "remove"); err != nil || len(keys) == 0 {
 		return err
 	}
 	full := t.cellKeys(keys)
 	if t.cluster == nil || len(full) == 1 {
-		defer rescue("unlink", &err)
-		return t.fail("unlink", t.rdb.Unlink(ctx, full...).Err())
+		defer rescue("remove", &err)
+		return t.fail("remove", t.rdb.Unlink(ctx, full...).Err())
 	}
 	var failed []string
 	var errs joined
 	for i, cmd := range t.pipeline(ctx, full, func(c redis.Cmdable, i int) redis.Cmder { return c.Unlink(ctx, full[i]) }) {
 		if err := cmd.Err(); err != nil {
 			failed = append(failed, keys[i])
-			errs.add(t.fail("unlink", err))
+			errs.add(t.fail("remove", err))
 		}
 	}
 	if len(failed) == 0 {
 		return nil
 	}
 	return &tier.KeysError{Keys: failed, Err: errs.err()}
-}
-
-// Ping checks that the server answers; on a Cluster, one node.
-func (t *Tier) Ping(ctx context.Context) (err error) {
-	if err := t.ready(ctx, "ping"); err != nil {
-		return err
-	}
-	defer rescue("ping", &err)
-	return t.fail("ping", t.rdb.Ping(ctx).Err())
 }
 
 func (t *Tier) cellKeys(keys []string) []string {

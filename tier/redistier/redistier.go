@@ -100,17 +100,10 @@ type Tier struct {
 	prefix  string
 	err     error // why the configuration is refused
 	merger  merger
-	plain   atomic.Bool // the server does not know SET with NX and GET; see Look
+	plain   atomic.Bool // the server does not know SET with NX and GET; see look
 }
 
-var (
-	_ tier.Remote    = (*Tier)(nil)
-	_ tier.Batcher   = (*Tier)(nil)
-	_ tier.Looker    = (*Tier)(nil)
-	_ tier.Validator = (*Tier)(nil)
-	_ tier.Pinger    = (*Tier)(nil)
-	_ tier.Named     = (*Tier)(nil)
-)
+var _ tier.Remote = (*Tier)(nil)
 
 // New returns a tier that keeps its cells through rdb. It sends nothing to Redis. The caller
 // keeps the client: the tier neither changes nor closes it. [Tier.Validate] and every call report
@@ -143,8 +136,15 @@ func New(rdb redis.UniversalClient, cfg Config) *Tier {
 // prefix.
 const separator = ":v:"
 
-// Name implements [tier.Named]: Redis, and the prefix.
-func (t *Tier) Name() string { return "redis " + strings.TrimSuffix(t.prefix, separator) }
+// Describe names the tier "redis" and its prefix. The server is that of the client. It is empty for a cluster,
+// whose cells are on many servers, and for a client that embeds one of go-redis.
+func (t *Tier) Describe(self tier.Remote) tier.Description {
+	d := tier.Description{Name: "redis " + strings.TrimSuffix(t.prefix, separator), Looks: true}
+	if self == tier.Remote(t) {
+		d.Server, d.Prefix = rediserr.Server(t.rdb), t.prefix
+	}
+	return d
+}
 
 func checkPrefix(p string) error {
 	if p == "" || len(p) > MaxPrefix || strings.ContainsAny(p, "{}") || strings.Contains(p+":", separator) {

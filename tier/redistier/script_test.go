@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -36,11 +37,11 @@ func TestScriptsAreForgotten(t *testing.T) {
 			}
 			flush()
 			n := tier.NewNonce()
-			if got, err := r.Claim(t.Context(), "k", tier.Claim{Nonce: n, Lease: time.Minute}); !got.Granted || err != nil {
+			if got, err := tiercall.Claim(t.Context(), r, "k", tier.Claim{Nonce: n, Lease: time.Minute}); !got.Granted || err != nil {
 				t.Errorf("Claim = %v, %v; want granted", got.Granted, err)
 			}
 			flush()
-			if ok, err := r.Fill(t.Context(), "k", tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); !ok || err != nil {
+			if ok, err := tiercall.Fill(t.Context(), r, "k", tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}); !ok || err != nil {
 				t.Errorf("Fill = %v, %v; want true", ok, err)
 			}
 			wantBatch(t, r, flush)
@@ -64,16 +65,16 @@ func wantBatch(t *testing.T, r *redistier.Tier, flush func()) {
 		}
 	}
 	flush()
-	claimed, err := r.ClaimMany(t.Context(), keys, claims)
+	claimed, err := tiercall.ClaimMany(t.Context(), r, keys, claims)
 	if err != nil {
 		t.Fatalf("ClaimMany = %v", err)
 	}
 	flush()
-	filled, err := r.FillMany(t.Context(), keys, fills)
+	filled, err := tiercall.FillMany(t.Context(), r, keys, fills)
 	if err != nil {
 		t.Fatalf("FillMany = %v", err)
 	}
-	got, err := r.GetMany(t.Context(), keys)
+	got, err := tiercall.GetMany(t.Context(), r, keys)
 	if err != nil {
 		t.Fatalf("GetMany = %v", err)
 	}
@@ -96,7 +97,7 @@ func TestWrongTypeFailsAlone(t *testing.T) {
 			if err := rdb.LPush(t.Context(), prefix+":v:b", "foreign").Err(); err != nil {
 				t.Fatalf("LPUSH = %v", err)
 			}
-			got, err := r.GetMany(t.Context(), []string{"a", "b", "c"})
+			got, err := tiercall.GetMany(t.Context(), r, []string{"a", "b", "c"})
 			if got[0] == nil || got[1] != nil || got[2] == nil {
 				t.Errorf("GetMany = %d, %d, %d bytes; want only the second to be none", len(got[0]), len(got[1]), len(got[2]))
 			}
@@ -108,11 +109,11 @@ func TestWrongTypeFailsAlone(t *testing.T) {
 			renewal := tier.Claim{Nonce: n, Seen: n, Lease: time.Minute}
 			refresh := tier.Claim{Nonce: n, Lease: time.Minute, Refresh: true}
 			for _, c := range []tier.Claim{renewal, refresh} {
-				if got, err := r.Claim(t.Context(), "b", c); got.Granted || err != nil {
+				if got, err := tiercall.Claim(t.Context(), r, "b", c); got.Granted || err != nil {
 					t.Errorf("%+v of another type = %+v, %v; want it refused", c, got, err)
 				}
 			}
-			claimed, err := r.ClaimMany(t.Context(), []string{"b", "new"}, []tier.Claim{c, c})
+			claimed, err := tiercall.ClaimMany(t.Context(), r, []string{"b", "new"}, []tier.Claim{c, c})
 			if !claimed[0].Granted || !claimed[1].Granted || err != nil {
 				t.Errorf("ClaimMany = %v, %v; want both granted", claimed, err)
 			}
@@ -122,7 +123,7 @@ func TestWrongTypeFailsAlone(t *testing.T) {
 			if err := rdb.LPush(t.Context(), prefix+":v:b", "foreign").Err(); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Unlink(t.Context(), "b"); err != nil {
+			if err := tiercall.Remove(t.Context(), r, "b"); err != nil {
 				t.Errorf("Unlink of a foreign type = %v, want nil", err)
 			}
 		})
@@ -153,7 +154,8 @@ func TestGetAllocations(t *testing.T) {
 	store(t, r, "k")
 	ctx, name := t.Context(), prefix+":v:k"
 	bare := testing.AllocsPerRun(500, func() { _, _ = rdb.Get(ctx, name).Bytes() })
-	got := testing.AllocsPerRun(500, func() { _, _ = r.Get(ctx, "k") })
+	keys, frames := []string{"k"}, make([][]byte, 1)
+	got := testing.AllocsPerRun(500, func() { _ = r.Get(ctx, keys, frames) })
 	if got > bare+1 {
 		t.Errorf("Get allocates %v times, the client library %v; want one more at most", got, bare)
 	}
@@ -205,9 +207,9 @@ func TestBatchesAreFewCommands(t *testing.T) {
 					}
 				}
 				before := scripts()
-				claimed, err := r.ClaimMany(t.Context(), keys, claims)
+				claimed, err := tiercall.ClaimMany(t.Context(), r, keys, claims)
 				between := scripts()
-				filled, err2 := r.FillMany(t.Context(), keys, fills)
+				filled, err2 := tiercall.FillMany(t.Context(), r, keys, fills)
 				after := scripts()
 				if err != nil || err2 != nil {
 					t.Fatal(err, err2)
@@ -237,13 +239,13 @@ func TestOneKeyOfARunFails(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	c := tier.Claim{Nonce: n, Lease: time.Minute}
 	for _, key := range []string{"a", "c"} {
-		if got, err := r.Claim(t.Context(), key, c); err != nil || !got.Granted {
+		if got, err := tiercall.Claim(t.Context(), r, key, c); err != nil || !got.Granted {
 			t.Fatalf("Claim = %v, %v", got, err)
 		}
 	}
 	f := tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}
 	for i, fill := range []tier.Fill{f, {Nonce: n}} { // the second releases
-		ok, err := r.FillMany(t.Context(), keys, []tier.Fill{fill, fill, fill})
+		ok, err := tiercall.FillMany(t.Context(), r, keys, []tier.Fill{fill, fill, fill})
 		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !ok[0] || ok[1] || !ok[2] {
 			t.Errorf("batch %d: %v, %v; want WRONGTYPE for the second key only", i, ok, err)
 		}
@@ -299,7 +301,7 @@ func TestLookWithoutSet(t *testing.T) {
 				if i%2 == 1 {
 					key, want = "gone", nil
 				}
-				got, err := r.Look(t.Context(), key, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
+				got, err := tiercall.Look(t.Context(), r, key, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
 				if err != nil || got.Granted || string(got.Cell) != string(want) {
 					t.Errorf("Look of %s = %v, %d bytes, %v; want what Get returns", key, got.Granted, len(got.Cell), err)
 				}
@@ -318,8 +320,8 @@ func TestLookOfAnotherType(t *testing.T) {
 	if err := rdb.LPush(t.Context(), prefix+":v:b", "foreign").Err(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.Look(t.Context(), "b", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
-	if _, want := r.Get(t.Context(), "b"); err == nil || want == nil || got.Granted || got.Cell != nil {
+	got, err := tiercall.Look(t.Context(), r, "b", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
+	if _, want := tiercall.Get(t.Context(), r, "b"); err == nil || want == nil || got.Granted || got.Cell != nil {
 		t.Errorf("Look = %+v, %v; Get = %v; want two errors", got, err, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,86 +13,67 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// errLengths refuses a batch whose arguments do not match.
-var errLengths = errors.New("batch of unequal lengths")
-
-// Claim requests the right to load key; see [tier.Remote]. It is one EVALSHA. A zero Nonce returns
-// [tier.ErrNonce].
-func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (got tier.Claimed, err error) {
-	if err := t.ready(ctx, "claim"); err != nil {
-		return got, err
+// Claim requests the right to load keys; see [tier.Remote]. It is one EVALSHA for up to 128 keys; on a Cluster
+// one pipeline per node. A claim with Look is one plain command, if the server knows it. When
+// nodes fail, the answers of the other nodes are valid, and the error joins all failures. A zero Nonce fails
+// all, with [tier.ErrNonce].
+func (t *Tier) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) (err error) {
+	const op = "claim"
+	if err := t.ready(ctx, op); err != nil || len(keys) == 0 {
+		return err
 	}
-	if c.Nonce.IsZero() {
-		return got, fail("claim", tier.ErrNonce)
+	if slices.ContainsFunc(claims, func(c tier.Claim) bool { return c.Nonce.IsZero() }) {
+		return fail(op, tier.ErrNonce)
 	}
-	defer rescue("claim", &err)
-	got, err = claimed(t.run(ctx, t.prefix+key, claimCall(&c)))
-	return got, t.fail("claim", err)
+	switch {
+	case len(keys) > 1:
+		return writeMany(ctx, t, op, keys, claims, answers, claimCall, claimed)
+	case claims[0].Look:
+		answers[0], err = t.lookAt(ctx, t.prefix+keys[0], &claims[0])
+		return err
+	}
+	return writeOne(ctx, t, op, keys, claims, answers, claimCall, claimed)
 }
 
-// Fill stores or releases a cell by compare-and-set; see [tier.Remote]. It is one EVALSHA. A zero
-// Nonce returns [tier.ErrNonce], and a Cell of over [MaxCell] bytes returns ErrTooLarge.
-// Lifetimes below 1 ms are 1 ms. A release reports whether the claim was still there.
-func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (ok bool, err error) {
-	if err := t.ready(ctx, "fill"); err != nil {
-		return false, err
+// Fill stores or releases cells by compare-and-set; see [tier.Remote]. It is one EVALSHA for up to 128 keys or
+// 1 MiB, and one more when some fills are releases; on a Cluster one pipeline per node. When nodes fail, the
+// answers of the other nodes are valid, and the error joins all failures. A zero Nonce fails all, with
+// [tier.ErrNonce], and so does a Cell of over [MaxCell] bytes, with ErrTooLarge. Lifetimes below 1 ms are
+// 1 ms. A release reports whether the claim was still there.
+func (t *Tier) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) (err error) {
+	const op = "fill"
+	if err := t.ready(ctx, op); err != nil || len(keys) == 0 {
+		return err
 	}
-	if err := checkFill(&f); err != nil {
-		return false, fail("fill", err)
-	}
-	defer rescue("fill", &err)
-	ok, err = filled(t.run(ctx, t.prefix+key, fillCall(&f)))
-	return ok, t.fail("fill", err)
-}
-
-// ClaimMany claims keys[i] by claims[i], by one EVALSHA for up to 128 keys; on a Cluster by one
-// pipeline per node. When nodes fail, the answers of the other nodes are valid, and the error
-// joins all failures.
-func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	const op = "claim many"
-	ins := make([]invocation, len(claims))
-	for i := range claims {
-		if claims[i].Nonce.IsZero() {
-			return make([]tier.Claimed, len(keys)), fail(op, tier.ErrNonce)
-		}
-		ins[i] = claimCall(&claims[i])
-	}
-	return writeMany(ctx, t, op, keys, ins, claimed)
-}
-
-// FillMany fills keys[i] with fills[i], by one EVALSHA for up to 128 keys or 1 MiB, and one more
-// when some fills are releases; on a Cluster by one pipeline per node. When nodes fail, the
-// answers of the other nodes are valid, and the error joins all failures.
-func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	const op = "fill many"
-	ins := make([]invocation, len(fills))
 	for i := range fills {
 		if err := checkFill(&fills[i]); err != nil {
-			return make([]bool, len(keys)), fail(op, err)
+			return fail(op, err)
 		}
-		ins[i] = fillCall(&fills[i])
 	}
-	return writeMany(ctx, t, op, keys, ins, filled)
+	if len(keys) > 1 {
+		return writeMany(ctx, t, op, keys, fills, stored, fillCall, filled)
+	}
+	return writeOne(ctx, t, op, keys, fills, stored, fillCall, filled)
 }
 
-func writeMany[T any](ctx context.Context, t *Tier, op string, keys []string, ins []invocation, read func(any, error) (T, error)) ([]T, error) {
-	out := make([]T, len(keys))
-	if len(keys) != len(ins) {
-		return out, fail(op, fmt.Errorf("%w: %d keys, %d requests", errLengths, len(keys), len(ins)))
-	}
-	if err := t.ready(ctx, op); err != nil || len(keys) == 0 {
-		return out, err
+func writeOne[Q, A any](ctx context.Context, t *Tier, op string, keys []string, asked []Q, answers []A, call func(*Q) invocation, read func(any, error) (A, error)) (err error) {
+	defer rescue(op, &err)
+	answers[0], err = read(t.run(ctx, t.prefix+keys[0], call(&asked[0])))
+	return t.fail(op, err)
+}
+
+func writeMany[Q, A any](ctx context.Context, t *Tier, op string, keys []string, asked []Q, answers []A, call func(*Q) invocation, read func(any, error) (A, error)) error {
+	ins := make([]invocation, len(asked))
+	for i := range asked {
+		ins[i] = call(&asked[i])
 	}
 	var errs joined
 	for i, a := range t.runMany(ctx, t.cellKeys(keys), ins) {
-		v, err := read(a.reply, a.err)
-		if err != nil {
-			errs.add(t.fail(op, err))
-			continue
-		}
-		out[i] = v
+		var err error
+		answers[i], err = read(a.reply, a.err)
+		errs.add(t.fail(op, err))
 	}
-	return out, errs.err()
+	return errs.err()
 }
 
 func claimCall(c *tier.Claim) invocation {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/twofold-go/twofold/internal/lifetimes"
@@ -18,12 +17,8 @@ const (
 	slots = 32  // keys in one SELECT of SQLite
 )
 
-// GetMany reads many keys: one SELECT reads 256 of them on PostgreSQL, and 32 on SQLite.
-func (t *Tier) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	frames := make([][]byte, len(keys))
-	if err := t.ready(ctx); err != nil || len(keys) == 0 {
-		return frames, fail("get many", err)
-	}
+// manyKeys reads keys into frames: one SELECT reads 256 of them on PostgreSQL, and 32 on SQLite.
+func (t *Tier) manyKeys(ctx context.Context, keys []string, frames [][]byte) error {
 	size, args := slots, slotArgs
 	if t.cfg.Dialect == Postgres {
 		size, args = chunk, keyArgs
@@ -33,7 +28,7 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 		part := keys[begin:min(begin+size, len(keys))]
 		errs = append(errs, t.getMany(ctx, part, args(part), frames[begin:]))
 	}
-	return frames, fail("get many", errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 func (t *Tier) getMany(ctx context.Context, keys []string, args []any, frames [][]byte) error {
@@ -83,15 +78,10 @@ func slotArgs(keys []string) []any {
 	return args
 }
 
-// ClaimMany claims keys[i] by claims[i]. On PostgreSQL one statement claims the empty keys, and
-// the other claims follow one by one. On SQLite all claims are one transaction.
-func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	const op = "claim many"
-	out := make([]tier.Claimed, len(keys))
-	if len(keys) != len(claims) {
-		return out, fail(op, fmt.Errorf("%w: %d keys, %d claims", errLengths, len(keys), len(claims)))
-	}
-	err := many(ctx, t, keys, out, batch[tier.Claimed]{
+// claims is Claim for many keys. On PostgreSQL one statement claims the empty keys, and the other claims
+// follow one by one. On SQLite all claims are one transaction.
+func (t *Tier) claims(ctx context.Context, keys []string, claims []tier.Claim, out []tier.Claimed) error {
+	return many(ctx, t, keys, out, batch[tier.Claimed]{
 		which: claimMany,
 		pack: func(i int, p *pack) bool {
 			c := &claims[i]
@@ -106,18 +96,12 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 			return t.claim(ctx, tx, keys[i], claims[i])
 		},
 	})
-	return out, fail(op, err)
 }
 
-// FillMany fills keys[i] with fills[i]. On PostgreSQL one statement fills, and the releases
-// follow one by one. On SQLite all fills are one transaction. See [Tier.Fill].
-func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	const op = "fill many"
-	out := make([]bool, len(keys))
-	if len(keys) != len(fills) {
-		return out, fail(op, fmt.Errorf("%w: %d keys, %d fills", errLengths, len(keys), len(fills)))
-	}
-	err := many(ctx, t, keys, out, batch[bool]{
+// fills is Fill for many keys. On PostgreSQL one statement fills, and the releases follow one by one. On
+// SQLite all fills are one transaction.
+func (t *Tier) fills(ctx context.Context, keys []string, fills []tier.Fill, out []bool) error {
+	return many(ctx, t, keys, out, batch[bool]{
 		which: fillMany,
 		pack: func(i int, p *pack) bool {
 			f := &fills[i]
@@ -132,10 +116,6 @@ func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) (
 			return t.fill(ctx, tx, keys[i], fills[i])
 		},
 	})
-	if err == nil {
-		t.filled(len(keys))
-	}
-	return out, fail(op, err)
 }
 
 // batch describes the requests for many keys, one for each.
@@ -148,9 +128,6 @@ type batch[T any] struct {
 
 // many writes the answers to a batch into out.
 func many[T any](ctx context.Context, t *Tier, keys []string, out []T, b batch[T]) error {
-	if err := t.ready(ctx); err != nil || len(keys) == 0 {
-		return err
-	}
 	if t.cfg.Dialect != Postgres {
 		err := t.inTx(ctx, func(tx *sql.Tx) (err error) {
 			for i := 0; i < len(keys) && err == nil; i++ {

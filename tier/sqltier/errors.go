@@ -14,8 +14,6 @@ var (
 	// ErrSchema means that the table of cells is missing or different. Its text names the
 	// migration to run.
 	ErrSchema = errors.New("sqltier: table is missing or different: apply the migration 0002_twofold_cells of sqltier.Migrations, or call Tier.Install")
-
-	errLengths = errors.New("batch of unequal lengths")
 )
 
 // fail names the operation, and adds what the error of the database means for the tier.

@@ -10,27 +10,41 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Get returns the frame under key, nil for none. The caller owns the slice. It is one SELECT and
-// takes no lock.
-func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
-	if err := t.ready(ctx); err != nil {
-		return nil, fail("get", err)
+// Get reads frames, and takes no lock. The caller owns them. One SELECT reads up to 256 keys on PostgreSQL, and
+// 32 on SQLite.
+func (t *Tier) Get(ctx context.Context, keys []string, frames [][]byte) error {
+	err := t.ready(ctx)
+	switch {
+	case err != nil || len(keys) == 0:
+	case len(keys) == 1:
+		frames[0], err = t.get(ctx, keys[0])
+	default:
+		err = t.manyKeys(ctx, keys, frames)
 	}
+	return fail("get", err)
+}
+
+func (t *Tier) get(ctx context.Context, key string) (frame []byte, err error) {
 	err = t.one(ctx, nil, get, []any{[]byte(key)}, &frame)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return frame, fail("get", err)
+	return frame, err
 }
 
-// Claim requests the right to load key; see [tier.Remote]. For an empty key it is one statement,
-// otherwise two or three. A zero Nonce returns [tier.ErrNonce].
-func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	if err := t.ready(ctx); err != nil {
-		return tier.Claimed{}, fail("claim", err)
+// Claim requests the right to load keys; see [tier.Remote]. For an empty key it is one statement, otherwise two
+// or three. For many keys, PostgreSQL claims the empty ones in one statement, and SQLite all in one
+// transaction. A zero Nonce returns [tier.ErrNonce].
+func (t *Tier) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	err := t.ready(ctx)
+	switch {
+	case err != nil || len(keys) == 0:
+	case len(keys) == 1:
+		answers[0], err = t.claim(ctx, nil, keys[0], claims[0])
+	default:
+		err = t.claims(ctx, keys, claims, answers)
 	}
-	got, err := t.claim(ctx, nil, key, c)
-	return got, fail("claim", err)
+	return fail("claim", err)
 }
 
 // claim first assumes that the key is empty, as it is for most claims. Other claims depend on the
@@ -47,24 +61,28 @@ func (t *Tier) claim(ctx context.Context, tx *sql.Tx, key string, c tier.Claim) 
 	return got, nil
 }
 
-// Fill stores or releases by compare-and-set on the nonce; see [tier.Remote]. It is one
-// statement; the release of a refresh claim takes three. A zero Nonce returns [tier.ErrNonce].
+// Fill stores or releases by compare-and-set on the nonce; see [tier.Remote]. It is one statement; the release
+// of a refresh claim takes three. For many keys, PostgreSQL stores in one statement, and SQLite in one
+// transaction. A zero Nonce returns [tier.ErrNonce].
 //
 // A Cell over [Config.MaxCell] ends its claim and leaves nothing under the key, as if the cell
 // were evicted immediately. Then Fill reports whether the claim was still there, and [Tier.Stats]
 // counts the cell.
 //
 // Some fills start a sweep; see [Tier.Sweep].
-func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	if err := t.ready(ctx); err != nil {
-		return false, fail("fill", err)
+func (t *Tier) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
+	err := t.ready(ctx)
+	switch {
+	case err != nil || len(keys) == 0:
+	case len(keys) == 1:
+		stored[0], err = t.fill(ctx, nil, keys[0], fills[0])
+	default:
+		err = t.fills(ctx, keys, fills, stored)
 	}
-	ok, err := t.fill(ctx, nil, key, f)
-	if err != nil {
-		return false, fail("fill", err)
+	if err == nil {
+		t.filled(len(keys))
 	}
-	t.filled(1)
-	return ok, nil
+	return fail("fill", err)
 }
 
 // fill makes the change of tier.Fill.Over. With a Cell, that change depends only on the current
@@ -144,10 +162,10 @@ func (t *Tier) swap(ctx context.Context, tx *sql.Tx, key string, frame []byte, c
 	return n > 0, err
 }
 
-// Unlink removes the rows of keys, in one statement on PostgreSQL and in one transaction on SQLite.
-func (t *Tier) Unlink(ctx context.Context, keys ...string) error {
+// Remove removes the rows of keys, in one statement on PostgreSQL and in one transaction on SQLite.
+func (t *Tier) Remove(ctx context.Context, keys []string) error {
 	if err := t.ready(ctx); err != nil || len(keys) == 0 {
-		return fail("unlink", err)
+		return fail("remove", err)
 	}
-	return fail("unlink", t.remove(ctx, keys))
+	return fail("remove", t.remove(ctx, keys))
 }

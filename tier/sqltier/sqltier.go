@@ -90,13 +90,7 @@ type Tier struct {
 	large     atomic.Int64
 }
 
-var (
-	_ tier.Remote    = (*Tier)(nil)
-	_ tier.Batcher   = (*Tier)(nil)
-	_ tier.Pinger    = (*Tier)(nil)
-	_ tier.Validator = (*Tier)(nil)
-	_ tier.Named     = (*Tier)(nil)
-)
+var _ tier.Remote = (*Tier)(nil)
 
 // New returns a tier that keeps its cells in db. It sends nothing to the database. The caller
 // keeps the pools: the tier neither changes nor closes them. [Tier.Validate] and every call
@@ -157,8 +151,10 @@ func (t *Tier) Validate() error {
 	return nil
 }
 
-// Name implements [tier.Named]. It returns the dialect and the table.
-func (t *Tier) Name() string { return t.cfg.Dialect.String() + " " + t.cfg.Table }
+// Describe returns the dialect and the table as the tier's name.
+func (t *Tier) Describe(tier.Remote) tier.Description {
+	return tier.Description{Name: t.cfg.Dialect.String() + " " + t.cfg.Table}
+}
 
 // Ping reports whether the database answers and has the table.
 func (t *Tier) Ping(ctx context.Context) error {

@@ -16,20 +16,24 @@ func ExampleMemory() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
 
-	mine := tier.NewNonce()
-	got, _ := remote.Claim(ctx, "user:42", tier.Claim{Nonce: mine, Lease: time.Second})
-	fmt.Println("granted:", got.Granted)
+	keys, answers := []string{"user:42"}, make([]tier.Claimed, 1)
 
-	other, _ := remote.Claim(ctx, "user:42", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Second})
-	fmt.Println("to somebody else:", other.Granted)
+	mine := tier.NewNonce()
+	_ = remote.Claim(ctx, keys, []tier.Claim{{Nonce: mine, Lease: time.Second}}, answers)
+	fmt.Println("granted:", answers[0].Granted)
+
+	_ = remote.Claim(ctx, keys, []tier.Claim{{Nonce: tier.NewNonce(), Lease: time.Second}}, answers)
+	fmt.Println("to somebody else:", answers[0].Granted)
 
 	cell := tier.Cell{Nonce: tier.NewNonce(), Codec: "raw", Payload: []byte("Ada")}
 	frame, _ := cell.Encode()
-	stored, _ := remote.Fill(ctx, "user:42", tier.Fill{Nonce: mine, Cell: frame, TTL: time.Minute})
-	fmt.Println("stored:", stored)
+	stored := make([]bool, 1)
+	_ = remote.Fill(ctx, keys, []tier.Fill{{Nonce: mine, Cell: frame, TTL: time.Minute}}, stored)
+	fmt.Println("stored:", stored[0])
 
-	frame, _ = remote.Get(ctx, "user:42")
-	read, _ := tier.ParseCell(frame)
+	frames := make([][]byte, 1)
+	_ = remote.Get(ctx, keys, frames)
+	read, _ := tier.ParseCell(frames[0])
 	fmt.Printf("read: %s\n", read.Payload)
 	// Output:
 	// granted: true
@@ -43,13 +47,12 @@ func ExampleFaulty() {
 	ctx := context.Background()
 	remote := tiertest.NewFaulty(tiertest.NewMemory())
 
-	remote.Fail(errors.New("connection refused"), tiertest.Get, tiertest.GetMany)
-	_, err := remote.Get(ctx, "user:42")
-	fmt.Println(err)
+	keys, frames := []string{"user:42"}, make([][]byte, 1)
+	remote.Fail(errors.New("connection refused"), tiertest.Get)
+	fmt.Println(remote.Get(ctx, keys, frames))
 
 	remote.Heal()
-	_, err = remote.Get(ctx, "user:42")
-	fmt.Println(err)
+	fmt.Println(remote.Get(ctx, keys, frames))
 	fmt.Println(remote.Calls(tiertest.Get), "gets")
 	// Output:
 	// connection refused

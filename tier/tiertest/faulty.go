@@ -7,23 +7,18 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/testkit/fault"
-	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // Op names a method of a remote tier.
 type Op int
 
-// The operations of [tier.Remote], [tier.Batcher] and [tier.Pinger].
+// The operations of [tier.Remote].
 const (
-	Get Op = iota
-	Claim
+	Get   Op = iota // and claims with Look
+	Claim           // all others
 	Fill
-	Unlink
-	GetMany
-	ClaimMany
-	FillMany
-	Ping
+	Remove
 	numOps
 )
 
@@ -31,8 +26,7 @@ const (
 var ErrUnacked = errors.New("tiertest: done, answer lost")
 
 // Faulty is a remote tier that fails on command. Without faults it passes each call to the inner
-// tier, and counts it. It is always a [tier.Batcher]. When the inner tier is not, each key counts
-// as a single call, as it would without the wrapper.
+// tier, and counts it.
 //
 // Faults may be changed at any time, from any goroutine. A running call keeps the Fail and the
 // Delay that it started with; the other faults apply when it reaches them. All methods may be
@@ -48,14 +42,7 @@ type Faulty struct {
 	before  fault.Setting[func(ctx context.Context, op Op, keys []string)]
 }
 
-var (
-	_ tier.Remote    = (*Faulty)(nil)
-	_ tier.Batcher   = (*Faulty)(nil)
-	_ tier.Pinger    = (*Faulty)(nil)
-	_ tier.Validator = (*Faulty)(nil)
-	_ tier.Named     = (*Faulty)(nil)
-	_ tier.Namer     = (*Faulty)(nil)
-)
+var _ tier.Remote = (*Faulty)(nil)
 
 // NewFaulty wraps inner, which must not be nil. No fault is set.
 func NewFaulty(inner tier.Remote) *Faulty {
@@ -68,8 +55,8 @@ func (f *Faulty) Fail(err error, ops ...Op) {
 	f.ops.Set(ops, func(x *fault.Fault) { x.Err = err })
 }
 
-// FailKeys makes any operation on one of keys return err for that key. The other keys of a batch
-// work; an Unlink fails as a whole. A nil err ends the fault.
+// FailKeys makes any operation on one of keys return err for that key. The other keys of a call
+// work; a Remove fails as a whole. A nil err ends the fault.
 func (f *Faulty) FailKeys(err error, keys ...string) {
 	for _, k := range keys {
 		f.keys.Store(k, err)
@@ -98,7 +85,7 @@ func (f *Faulty) LoseFills(on bool) { f.unheard.Set(on) }
 // breaks after the claim. False ends the fault.
 func (f *Faulty) LoseClaims(on bool) { f.unacked.Set(on) }
 
-// Corrupt passes every frame that Get, GetMany or a refused claim returns through how, which may
+// Corrupt passes every frame that Get or a refused claim returns through how, which may
 // change its argument. Nil ends the fault.
 func (f *Faulty) Corrupt(how func(frame []byte) []byte) { f.corrupt.Set(how) }
 
@@ -125,21 +112,8 @@ func (f *Faulty) Calls(ops ...Op) int { return f.ops.Calls(ops) }
 // ResetCalls sets the counts to zero.
 func (f *Faulty) ResetCalls() { f.ops.ResetCalls() }
 
-// Validate calls Validate of the inner tier, if that is a [tier.Validator].
-func (f *Faulty) Validate() error {
-	if v, ok := unwrap.As[tier.Validator](f.inner); ok {
-		return v.Validate()
-	}
-	return nil
-}
+// Validate calls the inner Validate.
+func (f *Faulty) Validate() error { return f.inner.Validate() }
 
-// Name returns the name of the inner tier, or "" if that has none.
-func (f *Faulty) Name() string {
-	if n, ok := unwrap.As[tier.Named](f.inner); ok {
-		return n.Name()
-	}
-	return ""
-}
-
-// Names returns nil, so no log removes cells without the tier and its faults.
-func (*Faulty) Names([]string) (server any, names []string) { return nil, nil }
+// Describe describes the inner tier, without a server. So no log touches cells without the tier and its faults.
+func (f *Faulty) Describe(tier.Remote) tier.Description { return f.inner.Describe(f) }

@@ -8,21 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 func TestFaultyWithoutFaultsKeepsTheContract(t *testing.T) {
-	t.Run("around a batcher", func(t *testing.T) {
-		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return tiertest.NewFaulty(tiertest.NewMemory()) })
-	})
-	t.Run("around a plain tier", func(t *testing.T) {
-		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return tiertest.NewFaulty(plain{tiertest.NewMemory()}) })
-	})
+	tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return tiertest.NewFaulty(tiertest.NewMemory()) })
 }
-
-// plain is a tier without optional methods.
-type plain struct{ tier.Remote }
 
 // stored returns a faulty tier that holds one value under "k", and its nonce.
 func stored(t *testing.T) (*tiertest.Faulty, *tiertest.Memory, tier.Nonce) {
@@ -40,10 +33,10 @@ func fill(t *testing.T, r tier.Remote, key string, n tier.Nonce) {
 	if err != nil {
 		t.Fatalf("Encode = %v", err)
 	}
-	if _, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Minute}); err != nil {
+	if _, err := tiercall.Claim(t.Context(), r, key, tier.Claim{Nonce: n, Lease: time.Minute}); err != nil {
 		t.Fatalf("Claim = %v", err)
 	}
-	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: time.Minute}); !ok || err != nil {
+	if ok, err := tiercall.Fill(t.Context(), r, key, tier.Fill{Nonce: n, Cell: frame, TTL: time.Minute}); !ok || err != nil {
 		t.Fatalf("Fill = %v, %v", ok, err)
 	}
 }
@@ -51,26 +44,26 @@ func fill(t *testing.T, r tier.Remote, key string, n tier.Nonce) {
 func TestFaultyFail(t *testing.T) {
 	f, _, _ := stored(t)
 	boom := errors.New("boom")
-	f.Fail(boom, tiertest.Get, tiertest.GetMany)
-	if _, err := f.Get(t.Context(), "k"); !errors.Is(err, boom) {
+	f.Fail(boom, tiertest.Get)
+	if _, err := tiercall.Get(t.Context(), f, "k"); !errors.Is(err, boom) {
 		t.Errorf("Get = %v, want %v", err, boom)
 	}
-	if got, err := f.GetMany(t.Context(), []string{"k"}); !errors.Is(err, boom) || len(got) != 1 || got[0] != nil {
+	if got, err := tiercall.GetMany(t.Context(), f, []string{"k"}); !errors.Is(err, boom) || len(got) != 1 || got[0] != nil {
 		t.Errorf("GetMany = %q, %v; want one empty answer and %v", got, err, boom)
 	}
-	if err := f.Ping(t.Context()); err != nil {
-		t.Errorf("Ping = %v, want nil: only reads fail", err)
+	if _, err := tiercall.Fill(t.Context(), f, "none", tier.Fill{Nonce: tier.NewNonce()}); err != nil {
+		t.Errorf("Fill = %v, want nil: only reads fail", err)
 	}
 	f.Fail(boom)
-	if err := f.Unlink(t.Context(), "k"); !errors.Is(err, boom) {
-		t.Errorf("Unlink = %v, want %v", err, boom)
+	if err := tiercall.Remove(t.Context(), f, "k"); !errors.Is(err, boom) {
+		t.Errorf("Remove = %v, want %v", err, boom)
 	}
 	f.Heal()
-	if b, err := f.Get(t.Context(), "k"); b == nil || err != nil {
-		t.Errorf("Get after Heal = %q, %v; want the frame: the failed Unlink must not have reached it", b, err)
+	if b, err := tiercall.Get(t.Context(), f, "k"); b == nil || err != nil {
+		t.Errorf("Get after Heal = %q, %v; want the frame: the failed Remove must not have reached it", b, err)
 	}
-	if got := f.Calls(tiertest.Get); got != 2 {
-		t.Errorf("Calls(Get) = %d, want 2", got)
+	if got := f.Calls(tiertest.Get); got != 3 {
+		t.Errorf("Calls(Get) = %d, want 3", got)
 	}
 	if got := f.Calls(); got != 5 {
 		t.Errorf("Calls() = %d, want 5", got)
@@ -85,23 +78,23 @@ func TestFaultyFailKeys(t *testing.T) {
 	fill(t, m, "l", tier.NewNonce())
 	boom := errors.New("boom")
 	f.FailKeys(boom, "k")
-	got, err := f.GetMany(t.Context(), []string{"k", "l", "k"})
+	got, err := tiercall.GetMany(t.Context(), f, []string{"k", "l", "k"})
 	if !errors.Is(err, boom) || got[0] != nil || got[1] == nil || got[2] != nil {
 		t.Errorf("GetMany = %.9q, %v; want only the second frame and %v", got, err, boom)
 	}
 	n := tier.NewNonce()
 	c := tier.Claim{Nonce: n, Lease: time.Minute}
-	claimed, err := f.ClaimMany(t.Context(), []string{"k", "new"}, []tier.Claim{c, c})
+	claimed, err := tiercall.ClaimMany(t.Context(), f, []string{"k", "new"}, []tier.Claim{c, c})
 	if !errors.Is(err, boom) || claimed[0].Granted || !claimed[1].Granted {
 		t.Errorf("ClaimMany = %v, %v; want only the second claim granted and %v", claimed, err, boom)
 	}
 	x := tier.Fill{Nonce: n}
-	filled, err := f.FillMany(t.Context(), []string{"k", "new"}, []tier.Fill{x, x})
+	filled, err := tiercall.FillMany(t.Context(), f, []string{"k", "new"}, []tier.Fill{x, x})
 	if !errors.Is(err, boom) || filled[0] || !filled[1] {
 		t.Errorf("FillMany = %v, %v; want only the second and %v", filled, err, boom)
 	}
 	f.FailKeys(nil, "k")
-	if _, err := f.Get(t.Context(), "k"); err != nil {
+	if _, err := tiercall.Get(t.Context(), f, "k"); err != nil {
 		t.Errorf("Get after FailKeys(nil) = %v, want nil", err)
 	}
 }
@@ -130,15 +123,15 @@ func TestFaultyFills(t *testing.T) {
 				var err error
 				if many {
 					var oks []bool
-					oks, err = f.FillMany(t.Context(), []string{"k"}, []tier.Fill{x})
+					oks, err = tiercall.FillMany(t.Context(), f, []string{"k"}, []tier.Fill{x})
 					ok = oks[0]
 				} else {
-					ok, err = f.Fill(t.Context(), "k", x)
+					ok, err = tiercall.Fill(t.Context(), f, "k", x)
 				}
 				if ok != tc.answer || !errors.Is(err, tc.err) {
 					t.Errorf("fill = %v, %v; want %v, %v", ok, err, tc.answer, tc.err)
 				}
-				got, _ := m.Get(t.Context(), "k")
+				got, _ := tiercall.Get(t.Context(), m, "k")
 				if bytes.Equal(got, lease) != tc.changed {
 					t.Errorf("stored: %v, want %v", !tc.changed, tc.changed)
 				}
@@ -149,15 +142,15 @@ func TestFaultyFills(t *testing.T) {
 
 func TestFaultyCorrupt(t *testing.T) {
 	f, m, _ := stored(t)
-	clean, _ := m.Get(t.Context(), "k")
+	clean, _ := tiercall.Get(t.Context(), m, "k")
 	read := map[string]func() []byte{
-		"Get": func() []byte { b, _ := f.Get(t.Context(), "k"); return b },
+		"Get": func() []byte { b, _ := tiercall.Get(t.Context(), f, "k"); return b },
 		"GetMany": func() []byte {
-			b, _ := f.GetMany(t.Context(), []string{"k"})
+			b, _ := tiercall.GetMany(t.Context(), f, []string{"k"})
 			return b[0]
 		},
 		"Claim": func() []byte {
-			c, _ := f.Claim(t.Context(), "k", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
+			c, _ := tiercall.Claim(t.Context(), f, "k", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
 			return c.Cell
 		},
 	}
@@ -180,7 +173,7 @@ func TestFaultyCorrupt(t *testing.T) {
 		}
 	}
 	f.Corrupt(func(b []byte) []byte { b[0] ^= 8; return b })
-	if b, err := f.Get(t.Context(), "none"); b != nil || err != nil {
+	if b, err := tiercall.Get(t.Context(), f, "none"); b != nil || err != nil {
 		t.Errorf("Get of nothing of a flipped bit = %q, %v; want nil, nil", b, err)
 	}
 }
@@ -190,12 +183,12 @@ func TestFaultyDelayAndHang(t *testing.T) {
 		f, _, _ := stored(t)
 		start := time.Now()
 		f.Delay(time.Second, tiertest.Get)
-		if _, err := f.Get(t.Context(), "k"); err != nil || time.Since(start) != time.Second {
+		if _, err := tiercall.Get(t.Context(), f, "k"); err != nil || time.Since(start) != time.Second {
 			t.Errorf("Get under Delay(1s) = %v after %v, want nil after 1s", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := f.Get(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := tiercall.Get(ctx, f, "k"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Get under Delay(1s) with 100 ms = %v, want %v", err, context.DeadlineExceeded)
 		}
 		f.Delay(0)
@@ -203,11 +196,11 @@ func TestFaultyDelayAndHang(t *testing.T) {
 		f.Hang(true)
 		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if err := f.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Ping under Hang = %v, want %v", err, context.DeadlineExceeded)
+		if err := tiercall.Remove(ctx, f, "k"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Remove under Hang = %v, want %v", err, context.DeadlineExceeded)
 		}
 		done := make(chan error)
-		go func() { _, err := f.Get(t.Context(), "k"); done <- err }()
+		go func() { _, err := tiercall.Get(t.Context(), f, "k"); done <- err }()
 		synctest.Wait()
 		f.Heal()
 		if err := <-done; err != nil {
@@ -224,34 +217,34 @@ func TestFaultyBefore(t *testing.T) {
 			got = append(got, op)
 		}
 	})
-	_, _ = f.GetMany(t.Context(), []string{"k", "l"})
-	_ = f.Unlink(t.Context(), "k", "l")
-	if len(got) != 2 || got[0] != tiertest.GetMany || got[1] != tiertest.Unlink {
-		t.Errorf("Before saw %v, want GetMany and Unlink with two keys", got)
+	_, _ = tiercall.GetMany(t.Context(), f, []string{"k", "l"})
+	_ = tiercall.Remove(t.Context(), f, "k", "l")
+	if len(got) != 2 || got[0] != tiertest.Get || got[1] != tiertest.Remove {
+		t.Errorf("Before saw %v, want Get and Remove with two keys", got)
 	}
 }
 
-func TestFaultyOptionalMethods(t *testing.T) {
+func TestFaultyDescribesItsTier(t *testing.T) {
 	invalid := errors.New("invalid")
-	f := tiertest.NewFaulty(validated{plain{tiertest.NewMemory()}, invalid})
+	f := tiertest.NewFaulty(described{tiertest.NewMemory(), invalid})
 	if err := f.Validate(); !errors.Is(err, invalid) {
 		t.Errorf("Validate = %v, want the inner tier's %v", err, invalid)
 	}
-	if err := f.Ping(t.Context()); err != nil {
-		t.Errorf("Ping of a tier that is no Pinger = %v, want nil", err)
-	}
-	if err := tiertest.NewFaulty(tiertest.NewMemory()).Validate(); err != nil {
-		t.Errorf("Validate of a tier that is no Validator = %v, want nil", err)
-	}
-	_, _ = f.GetMany(t.Context(), []string{"a", "b"})
-	if got := f.Calls(tiertest.Get); got != 2 {
-		t.Errorf("GetMany of 2 keys on a plain tier counts %d Gets, want 2", got)
+	if got, want := f.Describe(f), (tier.Description{Name: "inner", Looks: true}); got != want {
+		t.Errorf("Describe = %+v, want %+v: a log would bypass the faults", got, want)
 	}
 }
 
-type validated struct {
-	tier.Remote
+type described struct {
+	*tiertest.Memory
 	err error
 }
 
-func (v validated) Validate() error { return v.err }
+func (d described) Validate() error { return d.err }
+
+func (d described) Describe(self tier.Remote) tier.Description {
+	if self == d {
+		return tier.Description{Server: "here"}
+	}
+	return tier.Description{Name: "inner", Looks: true}
+}

@@ -24,12 +24,10 @@ func (f *Faulty) enter(ctx context.Context, op Op, keys ...string) error {
 	return x.Err
 }
 
-// keyErr returns the first fault that is set on one of keys.
-func (f *Faulty) keyErr(keys ...string) error {
-	for _, k := range keys {
-		if err, _ := f.keys.Load(k); err != nil {
-			return err.(error)
-		}
+// keyErr returns the fault that is set on a key.
+func (f *Faulty) keyErr(key string) error {
+	if err, _ := f.keys.Load(key); err != nil {
+		return err.(error)
 	}
 	return nil
 }
@@ -43,120 +41,74 @@ func (f *Faulty) read(frame []byte) []byte {
 }
 
 // Get calls the inner Get, with the faults that are set.
-func (f *Faulty) Get(ctx context.Context, key string) ([]byte, error) {
-	if err := errors.Join(f.enter(ctx, Get, key), f.keyErr(key)); err != nil {
-		return nil, err
-	}
-	frame, err := f.inner.Get(ctx, key)
-	return f.read(frame), err
+func (f *Faulty) Get(ctx context.Context, keys []string, frames [][]byte) error {
+	return batch(ctx, f, Get, keys, nil, frames, func(keys []string, _ []struct{}, frames [][]byte) error {
+		err := f.inner.Get(ctx, keys, frames)
+		for i := range frames {
+			frames[i] = f.read(frames[i])
+		}
+		return err
+	})
 }
 
 // Claim calls the inner Claim, with the faults that are set.
-func (f *Faulty) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	if err := errors.Join(f.enter(ctx, Claim, key), f.keyErr(key)); err != nil {
-		return tier.Claimed{}, err
+func (f *Faulty) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	op := Claim
+	if len(claims) > 0 && claims[0].Look {
+		op = Get
 	}
-	got, err := f.inner.Claim(ctx, key, c)
-	if f.unacked.Get() {
-		return tier.Claimed{}, ErrUnacked
-	}
-	got.Cell = f.read(got.Cell)
-	return got, err
+	return batch(ctx, f, op, keys, claims, answers, func(keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+		err := f.inner.Claim(ctx, keys, claims, answers)
+		if f.unacked.Get() && (op == Claim || slices.ContainsFunc(answers, func(a tier.Claimed) bool { return a.Granted })) {
+			clear(answers)
+			return ErrUnacked
+		}
+		for i := range answers {
+			answers[i].Cell = f.read(answers[i].Cell)
+		}
+		return err
+	})
 }
 
 // Fill calls the inner Fill, with the faults that are set.
-func (f *Faulty) Fill(ctx context.Context, key string, x tier.Fill) (bool, error) {
-	if err := errors.Join(f.enter(ctx, Fill, key), f.keyErr(key)); err != nil {
-		return false, err
-	}
-	if f.dropped.Get() {
-		return true, nil
-	}
-	ok, err := f.inner.Fill(ctx, key, x)
-	if f.unheard.Get() {
-		return false, ErrUnacked
-	}
-	return ok, err
-}
-
-// Unlink calls the inner Unlink, with the faults that are set.
-func (f *Faulty) Unlink(ctx context.Context, keys ...string) error {
-	if err := errors.Join(f.enter(ctx, Unlink, keys...), f.keyErr(keys...)); err != nil {
-		return err
-	}
-	return f.inner.Unlink(ctx, keys...)
-}
-
-// Ping pings the inner tier. It succeeds when that is not a [tier.Pinger].
-func (f *Faulty) Ping(ctx context.Context) error {
-	if err := f.enter(ctx, Ping); err != nil {
-		return err
-	}
-	if p, ok := f.inner.(tier.Pinger); ok {
-		return p.Ping(ctx)
-	}
-	return nil
-}
-
-// GetMany reads a batch, with the faults that are set.
-func (f *Faulty) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	b, ok := f.inner.(tier.Batcher)
-	if !ok {
-		return tier.GetMany(ctx, oneByOne{f}, keys)
-	}
-	return batch(ctx, f, GetMany, keys, func(keys []string, _ []int) ([][]byte, error) {
-		got, err := b.GetMany(ctx, keys)
-		for i := range got {
-			got[i] = f.read(got[i])
-		}
-		return got, err
-	})
-}
-
-// ClaimMany claims a batch, with the faults that are set.
-func (f *Faulty) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	b, ok := f.inner.(tier.Batcher)
-	if !ok {
-		return tier.ClaimMany(ctx, oneByOne{f}, keys, claims)
-	}
-	return batch(ctx, f, ClaimMany, keys, func(keys []string, at []int) ([]tier.Claimed, error) {
-		got, err := b.ClaimMany(ctx, keys, pick(claims, at))
-		if f.unacked.Get() {
-			return nil, ErrUnacked
-		}
-		for i := range got {
-			got[i].Cell = f.read(got[i].Cell)
-		}
-		return got, err
-	})
-}
-
-// FillMany fills a batch, with the faults that are set.
-func (f *Faulty) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	b, ok := f.inner.(tier.Batcher)
-	if !ok {
-		return tier.FillMany(ctx, oneByOne{f}, keys, fills)
-	}
-	return batch(ctx, f, FillMany, keys, func(keys []string, at []int) ([]bool, error) {
+func (f *Faulty) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
+	return batch(ctx, f, Fill, keys, fills, stored, func(keys []string, fills []tier.Fill, stored []bool) error {
 		if f.dropped.Get() {
-			return slices.Repeat([]bool{true}, len(keys)), nil
+			for i := range stored {
+				stored[i] = true
+			}
+			return nil
 		}
-		got, err := b.FillMany(ctx, keys, pick(fills, at))
+		err := f.inner.Fill(ctx, keys, fills, stored)
 		if f.unheard.Get() {
-			return nil, ErrUnacked
+			clear(stored)
+			return ErrUnacked
 		}
-		return got, err
+		return err
 	})
+}
+
+// Remove calls the inner Remove, with the faults that are set.
+func (f *Faulty) Remove(ctx context.Context, keys []string) error {
+	if err := f.enter(ctx, Remove, keys...); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err := f.keyErr(k); err != nil {
+			return err
+		}
+	}
+	return f.inner.Remove(ctx, keys)
 }
 
 // batch applies the faults before a call, and calls the inner tier for the keys without a fault. It
-// puts the answers in their places. at holds the indexes of the keys that it passes.
-func batch[T any](ctx context.Context, f *Faulty, op Op, keys []string, call func(keys []string, at []int) ([]T, error)) ([]T, error) {
-	out := make([]T, len(keys))
+// puts the answers in their places.
+func batch[Q, A any](ctx context.Context, f *Faulty, op Op, keys []string, asked []Q, answers []A, call func([]string, []Q, []A) error) error {
 	if err := f.enter(ctx, op, keys...); err != nil {
-		return out, err
+		return err
 	}
 	var well []string
+	var of []Q
 	var at []int
 	var errs []error
 	for i, k := range keys {
@@ -165,18 +117,17 @@ func batch[T any](ctx context.Context, f *Faulty, op Op, keys []string, call fun
 			continue
 		}
 		well, at = append(well, k), append(at, i)
+		if asked != nil {
+			of = append(of, asked[i])
+		}
 	}
-	got, err := call(well, at)
+	if len(well) == 0 && len(keys) > 0 {
+		return errors.Join(errs...)
+	}
+	got := make([]A, len(well))
+	err := call(well, of, got)
 	for i, v := range got {
-		out[at[i]] = v
+		answers[at[i]] = v
 	}
-	return out, errors.Join(append(errs, err)...)
-}
-
-func pick[T any](all []T, at []int) []T {
-	out := make([]T, len(at))
-	for i, j := range at {
-		out[i] = all[j]
-	}
-	return out
+	return errors.Join(append(errs, err)...)
 }

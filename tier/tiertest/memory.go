@@ -3,6 +3,7 @@ package tiertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -27,21 +28,16 @@ type memCell struct {
 	expires time.Time
 }
 
-var (
-	_ tier.Remote  = (*Memory)(nil)
-	_ tier.Batcher = (*Memory)(nil)
-	_ tier.Pinger  = (*Memory)(nil)
-	_ tier.Named   = (*Memory)(nil)
-)
+var _ tier.Remote = (*Memory)(nil)
 
 // NewMemory returns an empty tier.
 func NewMemory() *Memory { return new(Memory) }
 
-// Ping returns the error of ctx.
-func (m *Memory) Ping(ctx context.Context) error { return wrap("ping", ctx.Err()) }
+// Validate returns nil.
+func (*Memory) Validate() error { return nil }
 
-// Name returns "memory".
-func (*Memory) Name() string { return "memory" }
+// Describe returns the name "memory".
+func (*Memory) Describe(tier.Remote) tier.Description { return tier.Description{Name: "memory"} }
 
 // Len returns the number of cells that have not expired.
 func (m *Memory) Len() int {
@@ -51,40 +47,54 @@ func (m *Memory) Len() int {
 	return len(m.cells)
 }
 
-// Get returns a copy of the frame under key, nil for none.
-func (m *Memory) Get(ctx context.Context, key string) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, wrap("get", err)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return bytes.Clone(m.frameLocked(key)), nil
+// Get returns copies of the frames. It fails only when ctx has ended.
+func (m *Memory) Get(ctx context.Context, keys []string, frames [][]byte) error {
+	return m.each(ctx, "get", keys, func(i int, frame []byte) (tier.Change, error) {
+		frames[i] = bytes.Clone(frame)
+		return tier.Change{}, nil
+	})
 }
 
-// Claim requests the right to load key. It fails only when ctx has ended or the nonce is zero
+// Claim requests the right to load keys. It fails when ctx has ended, and for keys whose claim has the zero nonce
 // ([tier.ErrNonce]).
-func (m *Memory) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	if err := ctx.Err(); err != nil {
-		return tier.Claimed{}, wrap("claim", err)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	ch, got, err := c.Over(m.frameLocked(key), time.Now())
-	m.makeLocked(key, ch)
-	return got, wrap("claim", err)
+func (m *Memory) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	return m.each(ctx, "claim", keys, func(i int, frame []byte) (ch tier.Change, err error) {
+		ch, answers[i], err = claims[i].Over(frame, time.Now())
+		return ch, err
+	})
 }
 
-// Fill stores or releases by compare-and-set on the nonce. It fails only when ctx has ended or
-// the nonce is zero ([tier.ErrNonce]).
-func (m *Memory) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+// Fill stores or releases by compare-and-set on the nonce. It fails when ctx has ended, and for keys whose fill has
+// the zero nonce ([tier.ErrNonce]).
+func (m *Memory) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) error {
+	return m.each(ctx, "fill", keys, func(i int, frame []byte) (ch tier.Change, err error) {
+		ch, stored[i], err = fills[i].Over(frame)
+		return ch, err
+	})
+}
+
+// Remove removes the cells of keys. It fails only when ctx has ended.
+func (m *Memory) Remove(ctx context.Context, keys []string) error {
+	return m.each(ctx, "remove", keys, func(int, []byte) (tier.Change, error) {
+		return tier.Change{Act: tier.ActDrop}, nil
+	})
+}
+
+// each makes the change for each key, after failures too. The frame is not a copy.
+func (m *Memory) each(ctx context.Context, op string, keys []string, change func(i int, frame []byte) (tier.Change, error)) error {
 	if err := ctx.Err(); err != nil {
-		return false, wrap("fill", err)
+		return wrap(op, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ch, ok, err := f.Over(m.frameLocked(key))
-	m.makeLocked(key, ch)
-	return ok, wrap("fill", err)
+	var errs []error
+	for i, key := range keys {
+		ch, err := change(i, m.frameLocked(key))
+		if m.makeLocked(key, ch); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return wrap(op, errors.Join(errs...))
 }
 
 // makeLocked makes a change under key.
@@ -102,19 +112,6 @@ func (m *Memory) makeLocked(key string, ch tier.Change) {
 		delete(m.cells, key)
 	case tier.ActKeep:
 	}
-}
-
-// Unlink removes the cells of keys. It fails only when ctx has ended.
-func (m *Memory) Unlink(ctx context.Context, keys ...string) error {
-	if err := ctx.Err(); err != nil {
-		return wrap("unlink", err)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, key := range keys {
-		delete(m.cells, key)
-	}
-	return nil
 }
 
 // frameLocked returns the frame itself, not a copy.

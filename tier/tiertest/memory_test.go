@@ -1,12 +1,12 @@
 package tiertest_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -25,7 +25,7 @@ func TestMemoryForgetsWhatNobodyReads(t *testing.T) {
 		m := tiertest.NewMemory()
 		claim := func(lease time.Duration) {
 			key := string(append([]byte("key "), nonceBytes()...))
-			if _, err := m.Claim(t.Context(), key, tier.Claim{Nonce: tier.NewNonce(), Lease: lease}); err != nil {
+			if _, err := tiercall.Claim(t.Context(), m, key, tier.Claim{Nonce: tier.NewNonce(), Lease: lease}); err != nil {
 				t.Fatalf("Claim = %v", err)
 			}
 		}
@@ -49,15 +49,10 @@ func nonceBytes() []byte {
 
 func TestMemoryRefusesTheZeroNonce(t *testing.T) {
 	m := tiertest.NewMemory()
-	if _, err := m.Claim(t.Context(), "k", tier.Claim{Lease: time.Second}); !errors.Is(err, tier.ErrNonce) {
+	if _, err := tiercall.Claim(t.Context(), m, "k", tier.Claim{Lease: time.Second}); !errors.Is(err, tier.ErrNonce) {
 		t.Errorf("Claim = %v, want %v", err, tier.ErrNonce)
 	}
-	if _, err := m.Fill(t.Context(), "k", tier.Fill{}); !errors.Is(err, tier.ErrNonce) {
+	if _, err := tiercall.Fill(t.Context(), m, "k", tier.Fill{}); !errors.Is(err, tier.ErrNonce) {
 		t.Errorf("Fill = %v, want %v", err, tier.ErrNonce)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := m.Ping(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Ping = %v, want %v", err, context.Canceled)
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/testkit/race"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -55,11 +58,11 @@ func TestMutant(t *testing.T) {
 
 var mutants = withLocal(map[string]func(t *testing.T){
 	"remote: a look replaces the frame": lookMutant(func(x call) (tier.Claimed, error) {
-		_ = x.Unlink(x.ctx, x.key)
-		return x.Claim(x.ctx, x.key, x.claim)
+		_ = x.remove()
+		return x.ask()
 	}),
 	"remote: a look grants what it does not claim": lookMutant(func(x call) (tier.Claimed, error) {
-		b, err := x.Get(x.ctx, x.key)
+		b, err := x.get()
 		return tier.Claimed{Granted: b == nil, Cell: b}, err
 	}),
 	"remote: a look claims and does not say so": lookMutant(func(x call) (tier.Claimed, error) {
@@ -72,111 +75,113 @@ var mutants = withLocal(map[string]func(t *testing.T){
 	}),
 
 	"remote: grants every claim": claims(func(x call) (tier.Claimed, error) {
-		_ = x.Unlink(x.ctx, x.key)
-		return x.Claim(x.ctx, x.key, x.claim)
+		_ = x.remove()
+		return x.ask()
 	}),
 	"remote: hides the current frame": claims(func(x call) (tier.Claimed, error) {
-		got, err := x.Claim(x.ctx, x.key, x.claim)
+		got, err := x.ask()
 		return tier.Claimed{Granted: got.Granted}, err
 	}),
 	"remote: refuses a repeated claim": claims(func(x call) (tier.Claimed, error) {
-		b, _ := x.Get(x.ctx, x.key)
+		b, _ := x.get()
 		if _, n := tier.Head(b); n == x.claim.Nonce {
 			return tier.Claimed{Cell: b}, nil
 		}
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: does not renew a lease": claims(func(x call) (tier.Claimed, error) {
-		if b, _ := x.Get(x.ctx, x.key); len(b) >= 9 && tier.Nonce(b[1:]) == x.claim.Nonce {
+		if b, _ := x.get(); len(b) >= 9 && tier.Nonce(b[1:]) == x.claim.Nonce {
 			return tier.Claimed{Granted: true}, nil
 		}
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: renews a removed claim": claims(func(x call) (tier.Claimed, error) {
 		if x.claim.Seen == x.claim.Nonce {
 			x.claim.Seen = tier.Nonce{}
 		}
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: refuses bytes without a nonce to a caller that saw one": claims(func(x call) (tier.Claimed, error) {
-		b, _ := x.Get(x.ctx, x.key)
+		b, _ := x.get()
 		if _, n := tier.Head(b); b != nil && n.IsZero() && !x.claim.Seen.IsZero() {
 			return tier.Claimed{Cell: b}, nil
 		}
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: keeps a frame that is too short": claims(func(x call) (tier.Claimed, error) {
-		if b, _ := x.Get(x.ctx, x.key); len(b) > 0 && len(b) < 9 {
+		if b, _ := x.get(); len(b) > 0 && len(b) < 9 {
 			return tier.Claimed{Cell: b}, nil
 		}
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: takes a refresh for a load": claims(func(x call) (tier.Claimed, error) {
 		x.claim.Refresh = false
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: ignores the refresh time": claims(func(x call) (tier.Claimed, error) {
 		if x.claim.Refresh {
-			_, _ = x.Fill(x.ctx, x.key, tier.Fill{Nonce: x.claim.Seen})
+			_, _ = tiercall.Fill(x.ctx, x.in, x.key, tier.Fill{Nonce: x.claim.Seen})
 		}
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: fills without comparing": fills(func(x call) (bool, error) {
-		if b, _ := x.Get(x.ctx, x.key); len(b) >= 9 {
+		if b, _ := x.get(); len(b) >= 9 {
 			x.fill.Nonce = tier.Nonce(b[1:])
 		}
-		return x.Fill(x.ctx, x.key, x.fill)
+		return x.put()
 	}),
 	"remote: keeps the slice it is given": remoteMutant(func(m *mutant) {
 		var kept sync.Map
 		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
 			kept.Store(key, f.Cell)
-			return m.in.Fill(ctx, key, f)
+			return tiercall.Fill(ctx, m.in, key, f)
 		}
 		m.get = func(ctx context.Context, key string) ([]byte, error) {
-			b, err := m.in.Get(ctx, key)
+			b, err := tiercall.Get(ctx, m.in, key)
 			if k, ok := kept.Load(key); ok && len(b) > 9 {
 				return k.([]byte), err
 			}
 			return b, err
 		}
 	}),
-	"remote: release unlinks the value": fills(func(x call) (bool, error) {
-		ok, err := x.Fill(x.ctx, x.key, x.fill)
+	"remote: release removes the value": fills(func(x call) (bool, error) {
+		ok, err := x.put()
 		if ok && len(x.fill.Cell) == 0 {
-			err = x.Unlink(x.ctx, x.key)
+			err = x.remove()
 		}
 		return ok, err
 	}),
 	"remote: leases never end": claims(func(x call) (tier.Claimed, error) {
 		x.claim.Lease = time.Hour
-		return x.Claim(x.ctx, x.key, x.claim)
+		return x.ask()
 	}),
 	"remote: values end early": fills(func(x call) (bool, error) {
 		x.fill.TTL /= 3
-		return x.Fill(x.ctx, x.key, x.fill)
+		return x.put()
 	}),
 	"remote: changes a byte": gets(func(x call) ([]byte, error) {
-		b, err := x.Get(x.ctx, x.key)
+		b, err := x.get()
 		if len(b) > 100 {
 			b[len(b)-1]++
 		}
 		return b, err
 	}),
 	"remote: refresh time in seconds": gets(func(x call) ([]byte, error) {
-		b, err := x.Get(x.ctx, x.key)
+		b, err := x.get()
 		if len(b) > 33 && binary.BigEndian.Uint64(b[25:]) > 0 {
 			binary.BigEndian.PutUint64(b[25:], binary.BigEndian.Uint64(b[25:])/1000)
 		}
 		return b, err
 	}),
-	"remote: unlinks only the first": remoteMutant(func(m *mutant) {
-		m.unlink = func(ctx context.Context, keys ...string) error {
-			return m.in.Unlink(ctx, keys[:min(1, len(keys))]...)
+	"remote: removes only the first": remoteMutant(func(m *mutant) {
+		m.remove = func(ctx context.Context, keys []string) error {
+			return m.in.Remove(ctx, keys[:min(1, len(keys))])
 		}
 	}),
-	"remote: ignores the context": gets(func(x call) ([]byte, error) { return x.Get(context.Background(), x.key) }),
-	"remote: batches answer backwards": func(t *testing.T) {
+	"remote: has no name":                 remoteMutant(func(m *mutant) { m.about.Name = "" }),
+	"remote: has a server under wrappers": remoteMutant(func(m *mutant) { m.about.Server = "here" }),
+	"remote: ignores the context":         gets(func(x call) ([]byte, error) { return tiercall.Get(context.Background(), x.in, x.key) }),
+	"remote: answers backwards": func(t *testing.T) {
 		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return backwards{tiertest.NewMemory()} })
 	},
 })
@@ -203,19 +208,38 @@ func withLocal(all map[string]func(t *testing.T)) map[string]func(t *testing.T) 
 	return all
 }
 
-// call is one call of a tier, and the tier without a mutation.
+// call is a call for one key, and the tier without a mutation.
 type call struct {
-	*tiertest.Memory
+	in    *tiertest.Memory
 	ctx   context.Context
 	key   string
 	claim tier.Claim
 	fill  tier.Fill
 }
 
+func (x call) get() ([]byte, error)       { return tiercall.Get(x.ctx, x.in, x.key) }
+func (x call) ask() (tier.Claimed, error) { return tiercall.Claim(x.ctx, x.in, x.key, x.claim) }
+func (x call) put() (bool, error)         { return tiercall.Fill(x.ctx, x.in, x.key, x.fill) }
+func (x call) remove() error              { return tiercall.Remove(x.ctx, x.in, x.key) }
+
 func claims(claim func(x call) (tier.Claimed, error)) func(t *testing.T) {
 	return remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			return claim(call{Memory: m.in, ctx: ctx, key: key, claim: c})
+			return claim(call{in: m.in, ctx: ctx, key: key, claim: c})
+		}
+	})
+}
+
+// lookMutant is claims for claims with Look.
+func lookMutant(look func(x call) (tier.Claimed, error)) func(t *testing.T) {
+	return remoteMutant(func(m *mutant) {
+		m.about.Looks = true
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			x := call{in: m.in, ctx: ctx, key: key, claim: c}
+			if !c.Look {
+				return x.ask()
+			}
+			return look(x)
 		}
 	})
 }
@@ -223,7 +247,7 @@ func claims(claim func(x call) (tier.Claimed, error)) func(t *testing.T) {
 func fills(fill func(x call) (bool, error)) func(t *testing.T) {
 	return remoteMutant(func(m *mutant) {
 		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
-			return fill(call{Memory: m.in, ctx: ctx, key: key, fill: f})
+			return fill(call{in: m.in, ctx: ctx, key: key, fill: f})
 		}
 	})
 }
@@ -231,7 +255,7 @@ func fills(fill func(x call) (bool, error)) func(t *testing.T) {
 func gets(get func(x call) ([]byte, error)) func(t *testing.T) {
 	return remoteMutant(func(m *mutant) {
 		m.get = func(ctx context.Context, key string) ([]byte, error) {
-			return get(call{Memory: m.in, ctx: ctx, key: key})
+			return get(call{in: m.in, ctx: ctx, key: key})
 		}
 	})
 }
@@ -240,64 +264,72 @@ func remoteMutant(change func(m *mutant)) func(t *testing.T) {
 	return func(t *testing.T) {
 		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote {
 			in := tiertest.NewMemory()
-			m := &mutant{in: in, get: in.Get, claim: in.Claim, fill: in.Fill, unlink: in.Unlink}
+			m := &mutant{in: in, remove: in.Remove, about: tier.Description{Name: "mutant"}}
+			m.get = func(ctx context.Context, key string) ([]byte, error) { return tiercall.Get(ctx, in, key) }
+			m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+				return tiercall.Claim(ctx, in, key, c)
+			}
+			m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
+				return tiercall.Fill(ctx, in, key, f)
+			}
 			change(m)
 			return m
 		})
 	}
 }
 
-func lookMutant(look func(x call) (tier.Claimed, error)) func(t *testing.T) {
-	return func(t *testing.T) {
-		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return looker{tiertest.NewMemory(), look} })
-	}
-}
-
-// honestLook obeys the rules of tier.Looker if no one else uses the key.
-func honestLook(x call) (tier.Claimed, error) {
-	return x.Claim(x.ctx, x.key, x.claim)
-}
+// honestLook obeys the rules of a claim with Look if no one else uses the key.
+func honestLook(x call) (tier.Claimed, error) { return x.ask() }
 
 func TestMemoryThatLooks(t *testing.T) { lookMutant(honestLook)(t) }
-
-// looker is a tier.Looker whose Look can be changed.
-type looker struct {
-	*tiertest.Memory
-	look func(x call) (tier.Claimed, error)
-}
-
-func (l looker) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	return l.look(call{Memory: l.Memory, ctx: ctx, key: key, claim: c})
-}
 
 // mutant is a tier whose methods can be changed one by one.
 type mutant struct {
 	in     *tiertest.Memory // the tier without a mutation
+	about  tier.Description
 	get    func(context.Context, string) ([]byte, error)
 	claim  func(context.Context, string, tier.Claim) (tier.Claimed, error)
 	fill   func(context.Context, string, tier.Fill) (bool, error)
-	unlink func(context.Context, ...string) error
+	remove func(context.Context, []string) error
 }
 
-func (m *mutant) Get(ctx context.Context, key string) ([]byte, error) { return m.get(ctx, key) }
+func (m *mutant) Validate() error                       { return nil }
+func (m *mutant) Describe(tier.Remote) tier.Description { return m.about }
 
-func (m *mutant) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	return m.claim(ctx, key, c)
+func (m *mutant) Get(ctx context.Context, keys []string, frames [][]byte) (err error) {
+	for i, key := range keys {
+		var e error
+		frames[i], e = m.get(ctx, key)
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
-func (m *mutant) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	return m.fill(ctx, key, f)
+func (m *mutant) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) (err error) {
+	for i, key := range keys {
+		var e error
+		answers[i], e = m.claim(ctx, key, claims[i])
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
-func (m *mutant) Unlink(ctx context.Context, keys ...string) error { return m.unlink(ctx, keys...) }
+func (m *mutant) Fill(ctx context.Context, keys []string, fills []tier.Fill, stored []bool) (err error) {
+	for i, key := range keys {
+		var e error
+		stored[i], e = m.fill(ctx, key, fills[i])
+		err = errors.Join(err, e)
+	}
+	return err
+}
 
-// backwards answers batches in the wrong order.
+func (m *mutant) Remove(ctx context.Context, keys []string) error { return m.remove(ctx, keys) }
+
+// backwards answers in the wrong order.
 type backwards struct{ *tiertest.Memory }
 
-func (b backwards) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	got, err := b.Memory.GetMany(ctx, keys)
-	for i, j := 0, len(got)-1; i < j; i, j = i+1, j-1 {
-		got[i], got[j] = got[j], got[i]
-	}
-	return got, err
+func (b backwards) Get(ctx context.Context, keys []string, frames [][]byte) error {
+	err := b.Memory.Get(ctx, keys, frames)
+	slices.Reverse(frames)
+	return err
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// TestRemote checks a remote tier against every rule of [tier.Remote], and of [tier.Batcher] and
-// [tier.Pinger] if it implements them. Each subtest calls newRemote. The tiers that it returns
+// TestRemote checks a remote tier against every rule of [tier.Remote]. Each subtest calls newRemote. The tiers that it returns
 // may share a server, because the suite uses random keys and never looks at others. Rules about
 // time are tested with lifetimes of some hundred milliseconds on the real clock.
 //
@@ -37,7 +36,7 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 	)},
 	{"claim replaces the frame that it saw", steps(claim(1), claimOver(1, 2), fill(2, value(3)), claimOver(3, 1))},
 	{"a renewal does not bring a claim back", steps(
-		claimOver(1, 1), claim(1), claimOver(1, 1), unlink(), claimOver(1, 1),
+		claimOver(1, 1), claim(1), claimOver(1, 1), remove(), claimOver(1, 1),
 		fill(1, value(1)), claim(2), claimOver(1, 1),
 	)},
 	{"an unreadable frame can be claimed", remoteForeign},
@@ -47,7 +46,7 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 		fill(1, value(2)), // the claim was used
 		fill(2, value(3)), // a value has a nonce like a lease: a refresh fills over it
 	)},
-	{"fill after unlink is refused", steps(claim(1), unlink(), fill(1, value(3)), claim(2), fill(1, value(3)))},
+	{"fill after a removal is refused", steps(claim(1), remove(), fill(1, value(3)), claim(2), fill(1, value(3)))},
 	{"fill after a takeover is refused", steps(
 		claim(1), claimOver(1, 2), fill(1, value(1)), fill(2, value(2)), fill(1, value(1)),
 	)},
@@ -78,16 +77,16 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 		pass(2*short), on("a"),
 	)},
 	{"lifetimes are rounded up", steps(briefly("nanosecond", 1), briefly("zero", 0), briefly("negative", -time.Second))},
-	{"unlink of several keys", remoteUnlink},
+	{"removal of several keys", remoteRemove},
 	{"one of many claimers wins", func(t *remoteTest) { contend(t, false) }},
 	{"one of many refreshers wins", func(t *remoteTest) { contend(t, true) }},
 	{"slices have one owner", remoteSlices},
 	{"any bytes in keys and payloads", remoteBinary},
 	{"context that is done", remoteContext},
-	{"batches agree with single calls", remoteBatches},
+	{"calls for many keys agree with calls for one", remoteMany},
 	{"a look claims what is not there", remoteLook},
-	{"empty batches", remoteEmptyBatches},
-	{"ping", remotePing},
+	{"calls for no keys", remoteNone},
+	{"describes itself, and a wrapper without a server", remoteDescribe},
 }
 
 const (

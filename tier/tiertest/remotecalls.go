@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/twofold-go/twofold/internal/testkit/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -19,7 +19,7 @@ func remoteForeign(t *remoteTest) {
 }
 
 // remoteNoNonce tests bytes without a nonce. Any claim may overwrite them, with any Seen, so no reader
-// has to unlink them first.
+// has to remove them first.
 func remoteNoNonce(t *remoteTest) {
 	saw := t.nonce(1)
 	for _, frame := range [][]byte{
@@ -48,7 +48,7 @@ func remoteZeroNonce(t *remoteTest) {
 	t.fill(k, tier.Fill{Cell: t.value(tier.NewNonce(), noTime, nil), TTL: long})
 }
 
-func remoteUnlink(t *remoteTest) {
+func remoteRemove(t *remoteTest) {
 	var keys []string
 	for _, name := range []string{"a", "b", "c", "d", "stays"} {
 		keys = append(keys, t.key(name))
@@ -56,9 +56,9 @@ func remoteUnlink(t *remoteTest) {
 	}
 	lease := t.key("lease")
 	t.claim(lease, tier.Claim{Nonce: t.nonce(1), Lease: long})
-	t.unlink(append(keys[:4:4], lease, t.key("never there"), keys[0])...)
+	t.remove(append(keys[:4:4], lease, t.key("never there"), keys[0])...)
 	t.check(t.key("stays"))
-	t.unlink()
+	t.remove()
 }
 
 // contend makes many callers claim one key concurrently, either an empty one or a value for refresh. The
@@ -80,7 +80,7 @@ func contend(t *remoteTest, refresh bool) {
 			}
 			wg.Go(func() {
 				var err error
-				if answers[i], err = t.r.Claim(t.Context(), k, claims[i]); err != nil {
+				if answers[i], err = tiercall.Claim(t.Context(), t.r, k, claims[i]); err != nil {
 					t.Errorf("Claim = %v", err)
 				}
 			})
@@ -117,7 +117,7 @@ func remoteSlices(t *remoteTest) {
 	got := t.getMany(k, k)
 	clear(got[0])
 	if !bytes.Equal(got[1], t.cells[k].frame) {
-		t.Errorf("two answers of one GetMany share memory")
+		t.Errorf("two answers of one Get share memory")
 	}
 }
 
@@ -137,7 +137,7 @@ func remoteBinary(t *remoteTest) {
 		k := t.key(key)
 		t.store(k, t.value(t.nonce(1), noTime, payload), long)
 		t.claim(k, tier.Claim{Nonce: t.nonce(2), Lease: long}) // refused, with the frame
-		t.unlink(k)
+		t.remove(k)
 	}
 }
 
@@ -148,13 +148,14 @@ func remoteContext(t *remoteTest) {
 	claim := tier.Claim{Nonce: t.nonce(1), Lease: long}
 	fill := tier.Fill{Nonce: t.nonce(1), Cell: t.value(t.nonce(1), noTime, nil), TTL: long}
 	for op, call := range map[string]func() error{
-		"Get":       func() error { _, err := t.r.Get(ctx, keys[0]); return err },
-		"Claim":     func() error { _, err := t.r.Claim(ctx, keys[0], claim); return err },
-		"Fill":      func() error { _, err := t.r.Fill(ctx, keys[0], fill); return err },
-		"Unlink":    func() error { return t.r.Unlink(ctx, keys...) },
-		"GetMany":   func() error { _, err := tier.GetMany(ctx, t.r, keys); return err },
-		"ClaimMany": func() error { _, err := tier.ClaimMany(ctx, t.r, keys, []tier.Claim{claim, claim}); return err },
-		"FillMany":  func() error { _, err := tier.FillMany(ctx, t.r, keys, []tier.Fill{fill, fill}); return err },
+		"Get":           func() error { _, err := tiercall.GetMany(ctx, t.r, keys); return err },
+		"Claim":         func() error { _, err := tiercall.ClaimMany(ctx, t.r, keys, []tier.Claim{claim, claim}); return err },
+		"Fill":          func() error { _, err := tiercall.FillMany(ctx, t.r, keys, []tier.Fill{fill, fill}); return err },
+		"Remove":        func() error { return t.r.Remove(ctx, keys) },
+		"Get of one":    func() error { _, err := tiercall.Get(ctx, t.r, keys[0]); return err },
+		"Claim of one":  func() error { _, err := tiercall.Claim(ctx, t.r, keys[0], claim); return err },
+		"Fill of one":   func() error { _, err := tiercall.Fill(ctx, t.r, keys[0], fill); return err },
+		"Remove of one": func() error { return t.r.Remove(ctx, keys[:1]) },
 	} {
 		if call() == nil {
 			t.Errorf("%s with a context that is done = nil, want an error", op)
@@ -163,9 +164,8 @@ func remoteContext(t *remoteTest) {
 	t.check(keys[0])
 }
 
-// remoteBatches makes each call on keys in all known states.
-func remoteBatches(t *remoteTest) {
-	suitetest.Need[tier.Batcher](t, t.r)
+// remoteMany makes each call on keys in all known states.
+func remoteMany(t *remoteTest) {
 	var keys []string
 	var claims []tier.Claim
 	var fills []tier.Fill
@@ -184,7 +184,7 @@ func remoteBatches(t *remoteTest) {
 	)(t)
 	t.getMany(keys...)
 	t.claimMany(keys, claims)
-	filled, err := tier.FillMany(t.Context(), t.r, keys, fills)
+	filled, err := tiercall.FillMany(t.Context(), t.r, keys, fills)
 	for i, ok := range filled {
 		t.filled(keys[i], fills[i], ok, err)
 	}
@@ -193,7 +193,7 @@ func remoteBatches(t *remoteTest) {
 
 func (t *remoteTest) claimMany(keys []string, claims []tier.Claim) {
 	t.Helper()
-	claimed, err := tier.ClaimMany(t.Context(), t.r, keys, claims)
+	claimed, err := tiercall.ClaimMany(t.Context(), t.r, keys, claims)
 	for i, got := range claimed {
 		t.claimed(keys[i], claims[i], got, err)
 	}
@@ -204,31 +204,36 @@ func (t *remoteTest) claimMany(keys []string, claims []tier.Claim) {
 
 func (t *remoteTest) getMany(keys ...string) [][]byte {
 	t.Helper()
-	got, err := tier.GetMany(t.Context(), t.r, keys)
+	got, err := tiercall.GetMany(t.Context(), t.r, keys)
 	for i, k := range keys {
 		if t.check(k); err != nil || !same(got[i], t.cells[k].frame) {
-			t.failf("GetMany = %s for key %d, %v; want %s", describe(got[i]), i, err, describe(t.cells[k].frame))
+			t.failf("Get = %s for key %d, %v; want %s", describe(got[i]), i, err, describe(t.cells[k].frame))
 		}
 	}
 	return got
 }
 
-func remoteEmptyBatches(t *remoteTest) {
-	b := suitetest.Need[tier.Batcher](t, t.r)
-	if got, err := b.GetMany(t.Context(), nil); len(got) != 0 || err != nil {
-		t.Errorf("GetMany of no keys = %v, %v; want nothing", got, err)
-	}
-	if got, err := b.ClaimMany(t.Context(), nil, nil); len(got) != 0 || err != nil {
-		t.Errorf("ClaimMany of no keys = %v, %v; want nothing", got, err)
-	}
-	if got, err := b.FillMany(t.Context(), nil, nil); len(got) != 0 || err != nil {
-		t.Errorf("FillMany of no keys = %v, %v; want nothing", got, err)
+func remoteNone(t *remoteTest) {
+	for op, err := range map[string]error{
+		"Get": t.r.Get(t.Context(), nil, nil), "Claim": t.r.Claim(t.Context(), nil, nil, nil),
+		"Fill": t.r.Fill(t.Context(), nil, nil, nil), "Remove": t.r.Remove(t.Context(), nil),
+	} {
+		if err != nil {
+			t.Errorf("%s of no keys = %v, want nil", op, err)
+		}
 	}
 }
 
-func remotePing(t *remoteTest) {
-	p := suitetest.Need[tier.Pinger](t, t.r)
-	if err := p.Ping(t.Context()); err != nil {
-		t.Errorf("Ping = %v, want nil", err)
+func remoteDescribe(t *remoteTest) {
+	if err := t.r.Validate(); err != nil {
+		t.Errorf("Validate = %v, want nil", err)
+	}
+	own := t.r.Describe(t.r)
+	if own.Name == "" || own != t.r.Describe(t.r) {
+		t.Errorf("Describe = %+v, then %+v; want a name, and the same again", own, t.r.Describe(t.r))
+	}
+	wrapped := t.r.Describe(struct{ tier.Remote }{t.r})
+	if own.Server, own.Prefix, wrapped.Prefix = "", "", ""; wrapped != own {
+		t.Errorf("Describe of a wrapper = %+v, want %+v", wrapped, own)
 	}
 }

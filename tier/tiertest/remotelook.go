@@ -1,17 +1,20 @@
 package tiertest
 
 import (
-	"github.com/twofold-go/twofold/internal/testkit/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 )
 
-// remoteLook checks the rules of [tier.Looker].
+// remoteLook checks the rules of claims with Look.
 func remoteLook(t *remoteTest) {
-	l := suitetest.Need[tier.Looker](t, t.r)
+	if !t.r.Describe(t.r).Looks {
+		t.Skip("the tier grants no claim with Look")
+	}
 	c := tier.Claim{Nonce: t.nonce(1), Lease: long}
 	look := func(c tier.Claim) tier.Claimed {
 		t.Helper()
-		got, err := l.Look(t.Context(), t.at, c)
+		c.Look = true
+		got, err := tiercall.Claim(t.Context(), t.r, t.at, c)
 		if err != nil && !c.Nonce.IsZero() {
 			t.Fatalf("Look = %v", err)
 		}
@@ -42,9 +45,9 @@ func remoteLook(t *remoteTest) {
 		}
 		t.check(t.at)
 	}
-	// Its claim ends with an Unlink, and with its lease.
-	if on("unlinked")(t); look(c).Granted {
-		unlink()(t)
+	// Its claim ends with a Remove, and with its lease.
+	if on("removed")(t); look(c).Granted {
+		remove()(t)
 		fill(1, value(1))(t)
 	}
 	if on("short")(t); look(tier.Claim{Nonce: t.nonce(1), Lease: short}).Granted {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/testkit/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -60,7 +61,7 @@ func (t *remoteTest) failf(format string, args ...any) {
 
 func (t *remoteTest) get(key string) []byte {
 	t.Helper()
-	b, err := t.r.Get(t.Context(), key)
+	b, err := tiercall.Get(t.Context(), t.r, key)
 	if err != nil {
 		t.failf("Get = %v", err)
 	}
@@ -84,7 +85,7 @@ func (t *remoteTest) check(key string) {
 func (t *remoteTest) claim(key string, c tier.Claim) tier.Claimed {
 	t.Helper()
 	t.begun = time.Now()
-	got, err := t.r.Claim(t.Context(), key, c)
+	got, err := tiercall.Claim(t.Context(), t.r, key, c)
 	t.claimed(key, c, got, err)
 	t.check(key)
 	return got
@@ -110,7 +111,7 @@ func (t *remoteTest) claimed(key string, c tier.Claim, got tier.Claimed, err err
 func (t *remoteTest) fill(key string, f tier.Fill) {
 	t.Helper()
 	t.begun = time.Now()
-	got, err := t.r.Fill(t.Context(), key, f)
+	got, err := tiercall.Fill(t.Context(), t.r, key, f)
 	t.filled(key, f, got, err)
 	t.check(key)
 }
@@ -147,10 +148,10 @@ func (t *remoteTest) changed(key string, ch tier.Change, byClock bool) {
 	}
 }
 
-func (t *remoteTest) unlink(keys ...string) {
+func (t *remoteTest) remove(keys ...string) {
 	t.Helper()
-	if err := t.r.Unlink(t.Context(), keys...); err != nil {
-		t.failf("Unlink = %v", err)
+	if err := t.r.Remove(t.Context(), keys); err != nil {
+		t.failf("Remove = %v", err)
 	}
 	for _, k := range keys {
 		delete(t.cells, k)

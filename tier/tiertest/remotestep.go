@@ -3,6 +3,7 @@ package tiertest
 import (
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -60,7 +61,7 @@ func release(n int) step {
 	return func(t *remoteTest) { t.fill(t.at, tier.Fill{Nonce: t.nonce(n)}) }
 }
 
-func unlink() step { return func(t *remoteTest) { t.unlink(t.at) } }
+func remove() step { return func(t *remoteTest) { t.remove(t.at) } }
 
 // store puts a frame under the key with a claim and a fill.
 func store(cell frame) step { return func(t *remoteTest) { t.store(t.at, cell(t), t.life) } }
@@ -100,7 +101,7 @@ func granted(seen, n int, refresh bool) step {
 	return func(t *remoteTest) {
 		c := tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: long, Refresh: refresh}
 		t.eventually("an expired lease still refuses", func() bool {
-			got, err := t.r.Claim(t.Context(), t.at, c)
+			got, err := tiercall.Claim(t.Context(), t.r, t.at, c)
 			return err == nil && got.Granted
 		})
 		if !refresh {

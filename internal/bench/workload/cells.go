@@ -13,6 +13,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/sqltier"
@@ -83,10 +84,10 @@ func (c *cellBench) key() string {
 // fill stores a value under a key, as a load does.
 func (c *cellBench) fill(ctx context.Context, _ int) error {
 	key, nonce := c.key(), tier.NewNonce()
-	got, err := c.tier.Claim(ctx, key, tier.Claim{Nonce: nonce, Lease: time.Minute})
+	got, err := tiercall.Claim(ctx, c.tier, key, tier.Claim{Nonce: nonce, Lease: time.Minute})
 	if err == nil && !got.Granted {
 		_, seen := tier.Head(got.Cell)
-		got, err = c.tier.Claim(ctx, key, tier.Claim{Seen: seen, Nonce: nonce, Lease: time.Minute})
+		got, err = tiercall.Claim(ctx, c.tier, key, tier.Claim{Seen: seen, Nonce: nonce, Lease: time.Minute})
 	}
 	if err == nil && !got.Granted {
 		err = errors.New("the claim was refused")
@@ -99,7 +100,7 @@ func (c *cellBench) fill(ctx context.Context, _ int) error {
 	if err != nil {
 		return err
 	}
-	ok, err := c.tier.Fill(ctx, key, tier.Fill{Nonce: nonce, Cell: frame, TTL: time.Hour})
+	ok, err := tiercall.Fill(ctx, c.tier, key, tier.Fill{Nonce: nonce, Cell: frame, TTL: time.Hour})
 	if err == nil && !ok {
 		err = errors.New("the fill was refused")
 	}
@@ -109,7 +110,7 @@ func (c *cellBench) fill(ctx context.Context, _ int) error {
 // get reads the value that was filled last.
 func (c *cellBench) get(ctx context.Context, _ int) error {
 	key := "default:bench:v1:" + strconv.Itoa(len(c.payload)) + ":" + strconv.Itoa(c.n%cellKeys)
-	frame, err := c.tier.Get(ctx, key)
+	frame, err := tiercall.Get(ctx, c.tier, key)
 	if err == nil && len(frame) < len(c.payload) {
 		return fmt.Errorf("a frame of %d bytes, want over %d", len(frame), len(c.payload))
 	}

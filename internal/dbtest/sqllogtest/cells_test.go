@@ -32,7 +32,7 @@ func TestCellsFirst(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		c := &cells{}
 		l := r.open(sqllog.Config{})
-		l.UseCells("redis", c.remove)
+		l.Open(invalidate.Hooks{Tier: "redis", Remove: c.remove})
 		p := &process{t: t, log: l}
 		p.sync()
 		k := key42(t)
@@ -66,7 +66,7 @@ func TestCellsOutOfReach(t *testing.T) {
 		for name, fault := range map[string]error{"all": errors.New("down"), "one": &partial{[]string{k.Text()}}, "none named": &partial{}} {
 			c := &cells{during: func([]string) error { return fault }}
 			l := r.fresh(sqllog.Config{})()
-			l.UseCells("redis", c.remove)
+			l.Open(invalidate.Hooks{Tier: "redis", Remove: c.remove})
 			p := &process{t: t, log: l}
 			p.sync()
 			commit(t, r, l, k)
@@ -94,10 +94,10 @@ func TestCellsHang(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
 	l := r.open(sqllog.Config{Bound: 400 * time.Millisecond})
-	l.UseCells("redis", func(ctx context.Context, _ []string) error {
+	l.Open(invalidate.Hooks{Tier: "redis", Remove: func(ctx context.Context, _ []string) error {
 		<-ctx.Done()
 		return ctx.Err()
-	})
+	}})
 	p := &process{t: t, log: l}
 	p.sync()
 	commit(t, r, l, key42(t))
@@ -122,7 +122,7 @@ func TestCellsInOnePool(t *testing.T) {
 			return err
 		}}
 		l := r.open(sqllog.Config{})
-		l.UseCells("sql", c.remove)
+		l.Open(invalidate.Hooks{Tier: "sql", Remove: c.remove})
 		p := &process{t: t, log: l}
 		p.sync()
 		commit(t, r, l, key42(t))
@@ -140,7 +140,7 @@ func TestCutOffBeforeNumbering(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &cells{during: func([]string) error { cancel(); return nil }}
 		l := r.open(sqllog.Config{})
-		l.UseCells("redis", c.remove)
+		l.Open(invalidate.Hooks{Tier: "redis", Remove: c.remove})
 		p := &process{t: t, log: l}
 		p.sync()
 		commit(t, r, l, key42(t))
@@ -161,8 +161,8 @@ func TestAnotherRemoteTier(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		one, other := r.open(sqllog.Config{}), r.open(sqllog.Config{})
-		one.UseCells("redis", (&cells{}).remove)
-		other.UseCells("", nil)
+		one.Open(invalidate.Hooks{Tier: "redis", Remove: (&cells{}).remove})
+		other.Open(invalidate.Hooks{})
 		p := &process{t: t, log: one}
 		p.sync()
 		commit(t, r, one, org(1))

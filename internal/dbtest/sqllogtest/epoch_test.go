@@ -155,7 +155,7 @@ func TestPromotionWhileNumbering(t *testing.T) {
 	t.Cleanup(func() { _ = db.Close() })
 	l := sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres})
 	var id int
-	l.UseCells("redis", func(context.Context, []string) error {
+	l.Open(invalidate.Hooks{Tier: "redis", Remove: func(context.Context, []string) error {
 		if err := standby.Promote(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -164,7 +164,7 @@ func TestPromotionWhileNumbering(t *testing.T) {
 			t.Error(err)
 		}
 		return nil
-	})
+	}})
 	db.SetMaxIdleConns(0) // each statement uses the proxy's current server
 	p.log = l
 	commit(t, r, p.log, key42(t)) // on the old primary, where it is lost

@@ -39,7 +39,7 @@ func reused(t *testing.T, r *rig, again string, change bool) {
 	c := &cells{}
 	handle := func(c *cells) *process {
 		p := &process{t: t, log: open()}
-		p.log.UseCells("redis", c.remove)
+		p.log.Open(invalidate.Hooks{Tier: "redis", Remove: c.remove})
 		p.sync()
 		return p
 	}

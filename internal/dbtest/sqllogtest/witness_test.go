@@ -78,10 +78,14 @@ func TestWritesMetaAtTopLevel(t *testing.T) {
 	}{
 		{"the first Sync", func() { p.sync() }},
 		{"a tier", func() {
-			l.UseCells("redis", func(context.Context, []string) error { return nil })
+			l.Open(invalidate.Hooks{Tier: "redis", Remove: func(context.Context, []string) error { return nil }})
 			p.sync()
 		}},
-		{"a larger bound", func() { r.open(sqllog.Config{Bound: time.Minute}).UseCells("redis", nil); p.log = l; p.sync() }},
+		{"a larger bound", func() {
+			r.open(sqllog.Config{Bound: time.Minute}).Open(invalidate.Hooks{Tier: "redis"})
+			p.log = l
+			p.sync()
+		}},
 		{"numbering", func() { commit(t, r, l, org(1), key42(t)); p.sync() }},
 		{"an append", func() { p.append(oneKey()) }},
 		{"numbering by a Tail", func() {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -27,7 +28,7 @@ func TestLargeBatches(t *testing.T) {
 			fills[i] = tier.Fill{Nonce: claims[i].Nonce, Cell: cell(t, i), TTL: time.Minute}
 		}
 		store(t, r, names[9], cell(t, 1), time.Minute)
-		got, err := r.ClaimMany(t.Context(), names, claims)
+		got, err := tiercall.ClaimMany(t.Context(), r, names, claims)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,11 +38,11 @@ func TestLargeBatches(t *testing.T) {
 				t.Errorf("claim %d = %v, with a frame %v", i, got[i].Granted, got[i].Cell != nil)
 			}
 		}
-		filled, err := r.FillMany(t.Context(), names, fills)
+		filled, err := tiercall.FillMany(t.Context(), r, names, fills)
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames, err := r.GetMany(t.Context(), names)
+		frames, err := tiercall.GetMany(t.Context(), r, names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +54,8 @@ func TestLargeBatches(t *testing.T) {
 				t.Errorf("frame %d has %d bytes, want %d", i, len(frames[i]), len(fills[i].Cell))
 			}
 		}
-		if err := r.Unlink(t.Context(), names...); err != nil || rowsOf(t, p.db) != 0 {
-			t.Errorf("Unlink = %v; %d rows are left", err, rowsOf(t, p.db))
+		if err := tiercall.Remove(t.Context(), r, names...); err != nil || rowsOf(t, p.db) != 0 {
+			t.Errorf("Remove = %v; %d rows are left", err, rowsOf(t, p.db))
 		}
 	})
 }
@@ -62,13 +63,7 @@ func TestLargeBatches(t *testing.T) {
 func TestBadBatches(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		r := p.tier(t, sqltier.Config{})
-		if got, err := r.ClaimMany(t.Context(), []string{"a", "b"}, make([]tier.Claim, 1)); err == nil || len(got) != 2 {
-			t.Errorf("ClaimMany = %v, %v; want an error and two answers", got, err)
-		}
-		if got, err := r.FillMany(t.Context(), []string{"a", "b"}, make([]tier.Fill, 3)); err == nil || len(got) != 2 {
-			t.Errorf("FillMany = %v, %v; want an error and two answers", got, err)
-		}
-		got, err := r.ClaimMany(t.Context(), []string{"a", "b"}, []tier.Claim{{Nonce: tier.NewNonce(), Lease: time.Minute}, {}})
+		got, err := tiercall.ClaimMany(t.Context(), r, []string{"a", "b"}, []tier.Claim{{Nonce: tier.NewNonce(), Lease: time.Minute}, {}})
 		if !errors.Is(err, tier.ErrNonce) || len(got) != 2 || got[1].Granted {
 			t.Errorf("ClaimMany with a zero nonce = %v, %v; want %v", got, err, tier.ErrNonce)
 		}
@@ -102,9 +97,9 @@ func TestBatchesDoNotDeadlock(t *testing.T) {
 						claims[i] = tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute}
 						fills[i] = tier.Fill{Nonce: claims[i].Nonce, Cell: tier.LeaseCell(tier.NewNonce()), TTL: time.Minute}
 					}
-					_, err1 := r.ClaimMany(ctx, mine, claims)
-					_, err2 := r.FillMany(ctx, mine, fills)
-					err3 := r.Unlink(ctx, mine...)
+					_, err1 := tiercall.ClaimMany(ctx, r, mine, claims)
+					_, err2 := tiercall.FillMany(ctx, r, mine, fills)
+					err3 := tiercall.Remove(ctx, r, mine...)
 					_, err4 := r.Sweep(ctx)
 					if err := errors.Join(err1, err2, err3, err4); err != nil {
 						t.Errorf("worker %d, round %d: %v", worker, round, err)
@@ -134,7 +129,7 @@ func TestSQLiteBatchesLockFirst(t *testing.T) {
 					claims[i] = tier.Claim{Seen: tier.NewNonce(), Nonce: tier.NewNonce(), Lease: time.Minute, Refresh: true}
 				}
 				claims[9].Refresh = false
-				if _, err := r.ClaimMany(t.Context(), keys, claims); err != nil {
+				if _, err := tiercall.ClaimMany(t.Context(), r, keys, claims); err != nil {
 					t.Errorf("worker %d, round %d: %v", worker, round, err)
 					return
 				}

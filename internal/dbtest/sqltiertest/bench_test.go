@@ -8,6 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/sqltier"
@@ -43,12 +44,12 @@ func benchmarkTier(b *testing.B, name string, r tier.Remote, size int) {
 	n := 0
 	next := func() string { n++; return keys[n*7919%len(keys)] }
 	timed(b, name+"/get", func() {
-		if frame, err := r.Get(b.Context(), next()); err != nil || len(frame) < size {
+		if frame, err := tiercall.Get(b.Context(), r, next()); err != nil || len(frame) < size {
 			b.Fatalf("Get = %d bytes, %v", len(frame), err)
 		}
 	})
 	timed(b, name+"/get50", func() {
-		if frames, err := tier.GetMany(b.Context(), r, keys[:50]); err != nil || len(frames[49]) < size {
+		if frames, err := tiercall.GetMany(b.Context(), r, keys[:50]); err != nil || len(frames[49]) < size {
 			b.Fatalf("GetMany = %v", err)
 		}
 	})
@@ -62,25 +63,25 @@ func benchmarkTier(b *testing.B, name string, r tier.Remote, size int) {
 			claims[i] = tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute}
 			fills[i] = tier.Fill{Nonce: claims[i].Nonce, Cell: cell(b, size), TTL: time.Minute}
 		}
-		if got, err := tier.ClaimMany(b.Context(), r, many, claims); err != nil || !got[49].Granted {
+		if got, err := tiercall.ClaimMany(b.Context(), r, many, claims); err != nil || !got[49].Granted {
 			b.Fatalf("ClaimMany = %v", err)
 		}
-		if got, err := tier.FillMany(b.Context(), r, many, fills); err != nil || !got[49] {
+		if got, err := tiercall.FillMany(b.Context(), r, many, fills); err != nil || !got[49] {
 			b.Fatalf("FillMany = %v", err)
 		}
 	})
 	timed(b, name+"/refresh", func() {
 		key := next()
-		frame, err := r.Get(b.Context(), key)
+		frame, err := tiercall.Get(b.Context(), r, key)
 		if err != nil {
 			b.Fatal(err)
 		}
 		_, seen := tier.Head(frame)
 		c := tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: time.Minute, Refresh: true}
-		if got, err := r.Claim(b.Context(), key, c); err != nil || !got.Granted {
+		if got, err := tiercall.Claim(b.Context(), r, key, c); err != nil || !got.Granted {
 			b.Fatalf("Claim = %+v, %v", got, err)
 		}
-		if ok, err := r.Fill(b.Context(), key, tier.Fill{Nonce: c.Nonce, Cell: cell(b, size), TTL: time.Hour}); err != nil || !ok {
+		if ok, err := tiercall.Fill(b.Context(), r, key, tier.Fill{Nonce: c.Nonce, Cell: cell(b, size), TTL: time.Hour}); err != nil || !ok {
 			b.Fatalf("Fill = %v, %v", ok, err)
 		}
 	})

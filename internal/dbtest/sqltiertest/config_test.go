@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -75,7 +76,7 @@ func TestMissingTable(t *testing.T) {
 		if _, err := p.db.ExecContext(t.Context(), `ALTER TABLE twofold_cells RENAME COLUMN until TO ends`); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Get(t.Context(), "k"); !errors.Is(err, sqltier.ErrSchema) {
+		if _, err := tiercall.Get(t.Context(), r, "k"); !errors.Is(err, sqltier.ErrSchema) {
 			t.Errorf("Get from another table = %v, want %v", err, sqltier.ErrSchema)
 		}
 	})
@@ -92,7 +93,7 @@ func TestInstallAtOnce(t *testing.T) {
 					t.Errorf("Install = %v", err)
 				}
 				n := tier.NewNonce()
-				if _, err := r.Claim(t.Context(), fmt.Sprint("k", i), tier.Claim{Nonce: n, Lease: time.Minute}); err != nil {
+				if _, err := tiercall.Claim(t.Context(), r, fmt.Sprint("k", i), tier.Claim{Nonce: n, Lease: time.Minute}); err != nil {
 					t.Errorf("Claim = %v", err)
 				}
 			})

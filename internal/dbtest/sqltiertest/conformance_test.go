@@ -77,32 +77,11 @@ func TestPostgresTwoProcesses(t *testing.T) {
 }
 
 // alternating claims as one process and does everything else as another.
-type alternating struct{ one, other *sqltier.Tier }
-
-func (a alternating) Get(ctx context.Context, key string) ([]byte, error) {
-	return a.other.Get(ctx, key)
+type alternating struct {
+	one *sqltier.Tier
+	*sqltier.Tier
 }
 
-func (a alternating) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	return a.one.Claim(ctx, key, c)
-}
-
-func (a alternating) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	return a.other.Fill(ctx, key, f)
-}
-
-func (a alternating) Unlink(ctx context.Context, keys ...string) error {
-	return a.other.Unlink(ctx, keys...)
-}
-
-func (a alternating) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	return a.other.GetMany(ctx, keys)
-}
-
-func (a alternating) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	return a.one.ClaimMany(ctx, keys, claims)
-}
-
-func (a alternating) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	return a.other.FillMany(ctx, keys, fills)
+func (a alternating) Claim(ctx context.Context, keys []string, claims []tier.Claim, answers []tier.Claimed) error {
+	return a.one.Claim(ctx, keys, claims, answers)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -65,7 +66,7 @@ func TestPostgresPromotion(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	r := sqltier.New(db, sqltier.Config{Dialect: sqltier.Postgres})
-	if frame, err := r.Get(t.Context(), "k"); err == nil {
+	if frame, err := tiercall.Get(t.Context(), r, "k"); err == nil {
 		t.Errorf("Get from a standby = %d bytes, want an error", len(frame))
 	}
 	if err := standby.Promote(t.Context()); err != nil {
@@ -93,9 +94,9 @@ func TestSQLiteWritersWait(t *testing.T) {
 			for n := range 100 {
 				key := fmt.Sprint("k", n%10)
 				nonce := tier.NewNonce()
-				_, err := r.Claim(t.Context(), key, tier.Claim{Nonce: nonce, Lease: time.Minute})
-				_, err2 := r.Fill(t.Context(), key, tier.Fill{Nonce: nonce, Cell: tier.LeaseCell(nonce), TTL: time.Millisecond})
-				if err = errors.Join(err, err2, r.Unlink(t.Context(), key, "x")); err != nil {
+				_, err := tiercall.Claim(t.Context(), r, key, tier.Claim{Nonce: nonce, Lease: time.Minute})
+				_, err2 := tiercall.Fill(t.Context(), r, key, tier.Fill{Nonce: nonce, Cell: tier.LeaseCell(nonce), TTL: time.Millisecond})
+				if err = errors.Join(err, err2, tiercall.Remove(t.Context(), r, key, "x")); err != nil {
 					t.Errorf("writer %d: %v", i, err)
 					return
 				}
@@ -123,7 +124,7 @@ func TestSQLiteLocked(t *testing.T) {
 	defer tx.Rollback() //nolint:errcheck // there is nothing to roll back
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if frame, err := r.Get(ctx, "k"); err != nil || frame == nil {
+	if frame, err := tiercall.Get(ctx, r, "k"); err != nil || frame == nil {
 		t.Errorf("Get while another process writes = %d bytes, %v", len(frame), err)
 	}
 }

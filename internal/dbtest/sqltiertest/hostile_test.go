@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -24,10 +25,10 @@ func TestOddCells(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			n := tier.NewNonce()
-			if got, err := r.Claim(ctx, key, tier.Claim{Nonce: n, Lease: time.Minute}); err != nil || !got.Granted {
+			if got, err := tiercall.Claim(ctx, r, key, tier.Claim{Nonce: n, Lease: time.Minute}); err != nil || !got.Granted {
 				t.Errorf("Claim over %d zeros = %+v, %v; want it granted", size, got, err)
 			}
-			if ok, err := r.Fill(ctx, key, tier.Fill{Nonce: n}); err != nil || !ok {
+			if ok, err := tiercall.Fill(ctx, r, key, tier.Fill{Nonce: n}); err != nil || !ok {
 				t.Errorf("Fill that releases = %v, %v; want true", ok, err)
 			}
 			cancel()
@@ -44,24 +45,24 @@ func TestPostgresWaitsAndLooksAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, act := range map[string]func(ctx context.Context, n tier.Nonce) error{
-		"Unlink":         func(ctx context.Context, _ tier.Nonce) error { return r.Unlink(ctx, "k") },
-		"Unlink of many": func(ctx context.Context, _ tier.Nonce) error { return r.Unlink(ctx, "a", "k", "z") },
+		"Remove":         func(ctx context.Context, _ tier.Nonce) error { return tiercall.Remove(ctx, r, "k") },
+		"Remove of many": func(ctx context.Context, _ tier.Nonce) error { return tiercall.Remove(ctx, r, "a", "k", "z") },
 		"Fill": func(ctx context.Context, n tier.Nonce) error {
-			if ok, err := r.Fill(ctx, "k", tier.Fill{Nonce: n, Cell: cell(t, 100), TTL: time.Hour}); ok || err != nil {
+			if ok, err := tiercall.Fill(ctx, r, "k", tier.Fill{Nonce: n, Cell: cell(t, 100), TTL: time.Hour}); ok || err != nil {
 				return fmt.Errorf("Fill of a claim that was lost = %v, %w", ok, err)
 			}
 			return nil
 		},
 		"FillMany": func(ctx context.Context, n tier.Nonce) error {
 			f := tier.Fill{Nonce: n, Cell: cell(t, 100), TTL: time.Hour}
-			if ok, err := r.FillMany(ctx, []string{"a", "k", "z"}, []tier.Fill{f, f, f}); ok[1] || err != nil {
+			if ok, err := tiercall.FillMany(ctx, r, []string{"a", "k", "z"}, []tier.Fill{f, f, f}); ok[1] || err != nil {
 				return fmt.Errorf("FillMany of a claim that was lost = %v, %w", ok, err)
 			}
 			return nil
 		},
 		"ClaimMany": func(ctx context.Context, _ tier.Nonce) error {
 			c := tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute}
-			if got, err := r.ClaimMany(ctx, []string{"a", "k", "z"}, []tier.Claim{c, c, c}); got[1].Granted || err != nil {
+			if got, err := tiercall.ClaimMany(ctx, r, []string{"a", "k", "z"}, []tier.Claim{c, c, c}); got[1].Granted || err != nil {
 				return fmt.Errorf("ClaimMany over the claim of another = %+v, %w", got[1], err)
 			}
 			return nil
@@ -92,8 +93,8 @@ func TestPostgresWaitsAndLooksAgain(t *testing.T) {
 		if err := <-over; err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		frame, err := r.Get(t.Context(), "k")
-		if gone := frame == nil; err != nil || gone != strings.HasPrefix(name, "Unlink") {
+		frame, err := tiercall.Get(t.Context(), r, "k")
+		if gone := frame == nil; err != nil || gone != strings.HasPrefix(name, "Remove") {
 			t.Errorf("%s: the row is gone: %v, %v", name, gone, err)
 		}
 		mustExec(t, db, `DELETE FROM twofold_cells`)
@@ -111,10 +112,11 @@ func mustExec(t *testing.T, db *sql.DB, query string) {
 func TestName(t *testing.T) {
 	names := map[string]bool{}
 	for _, cfg := range []sqltier.Config{{Dialect: sqltier.SQLite}, {Dialect: sqltier.SQLite, Table: "other"}, {Dialect: sqltier.Postgres}} {
-		named, ok := any(sqltier.New(nil, cfg)).(tier.Named)
-		if !ok || names[named.Name()] {
-			t.Fatalf("a tier on %v, table %q, has no unique name", cfg.Dialect, cfg.Table)
+		r := sqltier.New(nil, cfg)
+		name := r.Describe(r).Name
+		if name == "" || names[name] {
+			t.Fatalf("a tier on %v, table %q, has no unique name: %q", cfg.Dialect, cfg.Table, name)
 		}
-		names[named.Name()] = true
+		names[name] = true
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -63,7 +64,7 @@ func cell(t testing.TB, size int) []byte {
 func claim(t testing.TB, r tier.Remote, key string, lease time.Duration) tier.Nonce {
 	t.Helper()
 	n := tier.NewNonce()
-	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: lease}); err != nil || !got.Granted {
+	if got, err := tiercall.Claim(t.Context(), r, key, tier.Claim{Nonce: n, Lease: lease}); err != nil || !got.Granted {
 		t.Fatalf("Claim = %+v, %v; want it granted", got, err)
 	}
 	return n
@@ -72,7 +73,7 @@ func claim(t testing.TB, r tier.Remote, key string, lease time.Duration) tier.No
 func store(t testing.TB, r tier.Remote, key string, frame []byte, ttl time.Duration) {
 	t.Helper()
 	n := claim(t, r, key, time.Minute)
-	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); err != nil || !ok {
+	if ok, err := tiercall.Fill(t.Context(), r, key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); err != nil || !ok {
 		t.Fatalf("Fill = %v, %v; want true", ok, err)
 	}
 }
@@ -80,7 +81,7 @@ func store(t testing.TB, r tier.Remote, key string, frame []byte, ttl time.Durat
 // has reports whether a frame exists under key.
 func has(t testing.TB, r tier.Remote, key string) bool {
 	t.Helper()
-	frame, err := r.Get(t.Context(), key)
+	frame, err := tiercall.Get(t.Context(), r, key)
 	if err != nil {
 		t.Fatalf("Get = %v", err)
 	}
@@ -101,13 +102,13 @@ func calls(ctx context.Context, r *sqltier.Tier, key string) map[string]error {
 	n := tier.NewNonce()
 	keys := []string{key, key + "2"}
 	c, f := tier.Claim{Nonce: n, Lease: time.Second}, tier.Fill{Nonce: n, Cell: tier.LeaseCell(n), TTL: time.Second}
-	errs := map[string]error{"Ping": r.Ping(ctx), "Unlink": r.Unlink(ctx, key), "Unlink of two": r.Unlink(ctx, keys...)}
-	_, errs["Get"] = r.Get(ctx, key)
-	_, errs["Claim"] = r.Claim(ctx, key, c)
-	_, errs["Fill"] = r.Fill(ctx, key, f)
-	_, errs["GetMany"] = r.GetMany(ctx, keys)
-	_, errs["ClaimMany"] = r.ClaimMany(ctx, keys, []tier.Claim{c, c})
-	_, errs["FillMany"] = r.FillMany(ctx, keys, []tier.Fill{f, f})
+	errs := map[string]error{"Ping": r.Ping(ctx), "Remove": tiercall.Remove(ctx, r, key), "Remove of two": tiercall.Remove(ctx, r, keys...)}
+	_, errs["Get"] = tiercall.Get(ctx, r, key)
+	_, errs["Claim"] = tiercall.Claim(ctx, r, key, c)
+	_, errs["Fill"] = tiercall.Fill(ctx, r, key, f)
+	_, errs["GetMany"] = tiercall.GetMany(ctx, r, keys)
+	_, errs["ClaimMany"] = tiercall.ClaimMany(ctx, r, keys, []tier.Claim{c, c})
+	_, errs["FillMany"] = tiercall.FillMany(ctx, r, keys, []tier.Fill{f, f})
 	_, errs["Sweep"] = r.Sweep(ctx)
 	return errs
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -41,7 +42,7 @@ func TestStatementsAgreeWithOver(t *testing.T) {
 				var want tier.Claimed
 				var wantErr error
 				ch, want, wantErr = c.Over(frame, time.Now())
-				got, err := r.Claim(t.Context(), key, c)
+				got, err := tiercall.Claim(t.Context(), r, key, c)
 				if got.Granted != want.Granted || !bytes.Equal(got.Cell, want.Cell) || (err == nil) != (wantErr == nil) {
 					t.Fatalf("frame %q, %+v: Claim = %v, %v; Over says %v, %v", frame, c, got, err, want, wantErr)
 				}
@@ -53,13 +54,13 @@ func TestStatementsAgreeWithOver(t *testing.T) {
 				var want bool
 				var wantErr error
 				ch, want, wantErr = f.Over(frame)
-				got, err := r.Fill(t.Context(), key, f)
+				got, err := tiercall.Fill(t.Context(), r, key, f)
 				if got != want || (err == nil) != (wantErr == nil) {
 					t.Fatalf("frame %q, %+v: Fill = %v, %v; Over says %v, %v", frame, f, got, err, want, wantErr)
 				}
 			}
 			acts[ch.Act]++
-			got, err := r.Get(t.Context(), key)
+			got, err := tiercall.Get(t.Context(), r, key)
 			if err != nil {
 				t.Fatal(err)
 			}

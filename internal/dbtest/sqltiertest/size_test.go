@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/testkit/tiercall"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -34,10 +35,10 @@ func TestTooLarge(t *testing.T) {
 		store(t, r, "refresh", small, time.Minute)
 		_, seen := tier.Head(small)
 		c := tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: time.Minute, Refresh: true}
-		if got, err := r.Claim(t.Context(), "refresh", c); err != nil || !got.Granted {
+		if got, err := tiercall.Claim(t.Context(), r, "refresh", c); err != nil || !got.Granted {
 			t.Fatalf("Claim = %+v, %v; want it granted", got, err)
 		}
-		if ok, err := r.Fill(t.Context(), "refresh", tier.Fill{Nonce: c.Nonce, Cell: big, TTL: time.Minute}); err != nil || !ok {
+		if ok, err := tiercall.Fill(t.Context(), r, "refresh", tier.Fill{Nonce: c.Nonce, Cell: big, TTL: time.Minute}); err != nil || !ok {
 			t.Errorf("Fill over MaxCell = %v, %v; want true", ok, err)
 		}
 		if has(t, r, "refresh") {
@@ -45,7 +46,7 @@ func TestTooLarge(t *testing.T) {
 		}
 
 		n := claim(t, r, "many", time.Minute)
-		got, err := r.FillMany(t.Context(), []string{"many", "no claim"},
+		got, err := tiercall.FillMany(t.Context(), r, []string{"many", "no claim"},
 			[]tier.Fill{{Nonce: n, Cell: big, TTL: time.Minute}, {Nonce: n, Cell: big, TTL: time.Minute}})
 		if err != nil || !got[0] || got[1] {
 			t.Errorf("FillMany = %v, %v; want the first alone", got, err)
@@ -92,7 +93,7 @@ func TestSweepOfManyRows(t *testing.T) {
 		for i := range keys {
 			keys[i], claims[i] = fmt.Sprint("k", i), tier.Claim{Nonce: tier.NewNonce(), Lease: time.Millisecond}
 		}
-		if _, err := r.ClaimMany(t.Context(), keys, claims); err != nil {
+		if _, err := tiercall.ClaimMany(t.Context(), r, keys, claims); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "rows are left", func() bool {
@@ -187,7 +188,7 @@ func TestSweepOfItsOwnAccord(t *testing.T) {
 		}
 		eventually(t, "fills do not sweep", func() bool {
 			store(t, r, "more", cell(t, 0), time.Minute)
-			if err := r.Unlink(t.Context(), "more"); err != nil {
+			if err := tiercall.Remove(t.Context(), r, "more"); err != nil {
 				t.Fatal(err)
 			}
 			return rowsOf(t, p.db) < 80 && r.Stats().Evicted > 0 // it is counted after the commit

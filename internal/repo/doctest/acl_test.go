@@ -147,7 +147,7 @@ func calls(t *testing.T, rdb redis.UniversalClient, patience time.Duration) erro
 	}
 	for _, t := range []*cache.Tiers{a, b} {
 		r := t.Stats().Remote
-		if n := r.GetErrors + r.ClaimErrors + r.FillErrors + r.UnlinkErrors; n > 0 {
+		if n := r.GetErrors + r.ClaimErrors + r.FillErrors + r.RemoveErrors; n > 0 {
 			errs = append(errs, errors.New("calls to the remote tier failed"))
 		}
 		if l := t.Stats().Log; l.SyncErrors+l.TailErrors > 0 {

@@ -92,11 +92,24 @@ func (m *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 	return m.Handle(m.Bound()).Tail(ctx, at)
 }
 
+// Validate returns nil.
+func (*Log) Validate() error { return nil }
+
+// Open does nothing: the log has no use for hooks.
+func (*Log) Open(invalidate.Hooks) {}
+
+// Server returns nothing: the log is in no place that has cells.
+func (*Log) Server() string { return "" }
+
+// Close does nothing.
+func (*Log) Close() error { return nil }
+
 // Handle returns the same log for a process with another Bound, which must be positive. Pages
 // carry the largest Bound that has synced.
-func (m *Log) Handle(bound time.Duration) invalidate.Log { return handle{m, bound} }
+func (m *Log) Handle(bound time.Duration) invalidate.Log { return handle{m, m, bound} }
 
 type handle struct {
+	invalidate.Log
 	m     *Log
 	bound time.Duration
 }

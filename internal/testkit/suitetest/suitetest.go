@@ -2,7 +2,6 @@
 package suitetest
 
 import (
-	"reflect"
 	"testing"
 	"testing/synctest"
 )
@@ -29,14 +28,4 @@ func InBubble[T any](t *testing.T, cases []Case[T], open func(t *testing.T) T) {
 			synctest.Test(t, func(t *testing.T) { c.Test(open(t)) })
 		})
 	}
-}
-
-// Need returns v as an optional interface, or skips the test.
-func Need[I any](t testing.TB, v any) I {
-	t.Helper()
-	i, ok := v.(I)
-	if !ok {
-		t.Skipf("the tier is not a %v", reflect.TypeFor[I]())
-	}
-	return i
 }

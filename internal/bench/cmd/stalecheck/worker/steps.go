@@ -81,20 +81,25 @@ type steppedLog struct {
 	left []func()   // the cell removals that the control has postponed
 }
 
-func (l *steppedLog) UseCells(tier string, remove func(ctx context.Context, keys []string) error) {
-	l.Log.UseCells(tier, func(ctx context.Context, keys []string) error {
-		l.named.Store(true)
-		l.steps.reach(Staged)
-		if l.late {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.left = append(l.left, func() { _ = remove(context.Background(), keys) })
-			return nil
-		}
-		err := remove(ctx, keys)
-		l.steps.reach(Removed)
-		return err
-	})
+func (l *steppedLog) Open(h invalidate.Hooks) {
+	if remove := h.Remove; remove != nil {
+		h.Remove = func(ctx context.Context, keys []string) error { return l.remove(ctx, keys, remove) }
+	}
+	l.Log.Open(h)
+}
+
+func (l *steppedLog) remove(ctx context.Context, keys []string, remove func(context.Context, []string) error) error {
+	l.named.Store(true)
+	l.steps.reach(Staged)
+	if l.late {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.left = append(l.left, func() { _ = remove(context.Background(), keys) })
+		return nil
+	}
+	err := remove(ctx, keys)
+	l.steps.reach(Removed)
+	return err
 }
 
 func (l *steppedLog) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
