@@ -333,6 +333,26 @@ func TestSetBypassesNoWrapperOfTheLog(t *testing.T) {
 	equal(t, log.keys.Load(), 200, "keys that the wrapper saw")
 }
 
+// dropping is a wrapper of a log that passes a part of what it gets, against its contract.
+type dropping struct{ invalidate.Log }
+
+func (d dropping) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	return d.Log.Sync(ctx, at, invalidate.Append{Keys: a.Keys, Scopes: a.Scopes, Remove: a.Remove})
+}
+
+// A Set whose cell a wrapper has dropped goes step by step. No old value stays in the cell.
+func TestSetBehindAWrapperThatDropsTheCell(t *testing.T) {
+	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
+	cfg, other := patient(onRedis(rdb, rdb, prefix, time.Minute)), patient(onRedis(rdb, rdb, prefix, time.Minute))
+	cfg.Log = dropping{cfg.Log}
+	a, b := with(t, ready(t, cfg), thingConfig{}), with(t, ready(t, other), thingConfig{})
+	for i := range 20 { // the process may ask the log something during the first ones
+		value := fmt.Sprint("v", i)
+		must(t, a.Set(t.Context(), 1, value))
+		readsOnce(t, b, 1, value)
+	}
+}
+
 // If the step fails, the three steps one by one follow. If this process is behind the log, it claims the cell,
 // and fills it after it has caught up. A later record that is applied before the Set goes on ends its value.
 // So the newest value wins in all processes.

@@ -33,7 +33,7 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 	switch {
 	case errors.Is(err, follow.ErrBusy):
 		return false
-	case err != nil:
+	case err != nil || how == 0: // without an error, a wrapper of the log has dropped the cell
 		far.GiveBack(ctx, j.Policy.RemoteTimeout, j.FullKey(), s.claim)
 		return false
 	}

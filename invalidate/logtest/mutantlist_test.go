@@ -12,6 +12,20 @@ import (
 // mutants name the subtest that must catch them.
 var mutants = slices.Concat(fenceMutants, orderMutants, epochMutants, ownerMutants, tailMutants)
 
+// closesOnce is a log whose second Close fails.
+type closesOnce struct {
+	invalidate.Log
+	closed bool
+}
+
+func (c *closesOnce) Close() (err error) {
+	if c.closed {
+		err = errBoom
+	}
+	c.closed = true
+	return err
+}
+
 type named struct {
 	name, caught string
 	change       func(m *mutant)
@@ -24,6 +38,7 @@ var fenceMutants = []named{
 	{"changes its bound", "bound_is_positive_and_never_changes", func(m *mutant) {
 		m.bound = func() time.Duration { return bound + time.Duration(m.log.Bumps()) }
 	}},
+	{"can be closed once", "bound_is_positive_and_never_changes", func(m *mutant) { m.Log = &closesOnce{Log: m.Log} }},
 	{"says a bound that is too small", "bound_is_positive_and_never_changes", syncs(func(_ *mutant, p *invalidate.Page) {
 		p.Bound--
 	})},
