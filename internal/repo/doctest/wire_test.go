@@ -411,9 +411,9 @@ func TestWireCell(t *testing.T) {
 	if read, err := tier.ParseCell(got); err != nil || !cmp.Equal(read, c) {
 		t.Errorf("the cell of %s is read as %+v, %v; want %+v", wire, read, err, c)
 	}
-	_, names := redistier.New(redistest.Start(t).Client(), redistier.Config{Prefix: "app"}).Names([]string{k.String()})
-	if len(names) != 1 || !strings.HasPrefix(section, "\n`"+names[0]+"` is ") {
-		t.Errorf("the cell is called %q, and %s does not say so", names, wire)
+	far := redistier.New(redistest.Start(t).Client(), redistier.Config{Prefix: "app"})
+	if name := far.Describe(far).Prefix + k.String(); !strings.HasPrefix(section, "\n`"+name+"` is ") {
+		t.Errorf("the cell is called %q, and %s does not say so", name, wire)
 	}
 }
 
