@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/audits"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
@@ -62,7 +62,7 @@ func (t *Tiers) StaleHits() []StaleHit {
 }
 
 // auditor opens the auditor of a core.
-func (cfg *TiersConfig) auditor(core *store.Core) *audits.Auditor {
+func (cfg *TiersConfig) auditor(core *resident.Core) *audits.Auditor {
 	if cfg.OnStale == nil {
 		return audits.Open(core, nil)
 	}

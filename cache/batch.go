@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
@@ -30,7 +30,7 @@ func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map
 	}
 	b := engine.NewBatch(ctx, c.v, &o)
 	g.local(ctx, c, &b, keys)
-	b.Run(ctx, func(e *entry.Entry, r engine.Answer, err error) { g.take(c, itemOf[K, V](e).key, r, err) })
+	b.Run(ctx, func(e *resident.Entry, r engine.Answer, err error) { g.take(c, itemOf[K, V](e).key, r, err) })
 	return g.vals, KeyErrors(g.errs)
 }
 

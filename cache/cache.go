@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -107,13 +107,13 @@ type Config[K comparable, V any] struct {
 // called concurrently.
 type Cache[K comparable, V any] struct {
 	s *shared[K, V]
-	v *store.View
+	v *resident.View
 }
 
 // shared is what the handles of one cache have in common. It is the store's kind.
 type shared[K comparable, V any] struct {
 	cfg   Config[K, V]
-	store store.Store
+	store resident.Store
 }
 
 // slot returns the key's address in the local tier.
@@ -121,6 +121,6 @@ func (c Cache[K, V]) slot(k K) uint64 { return slotOf(c.v, k) }
 
 // slotOf returns the address of a view's key in the local tier: a hash of the typed key, mixed
 // with the view's seed. A hit therefore never spells the key.
-func slotOf[K comparable](v *store.View, k K) uint64 {
+func slotOf[K comparable](v *resident.View, k K) uint64 {
 	return v.Mix(maphash.Comparable(v.Core.Seed, k))
 }

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/filling"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/internal/testkit/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -251,7 +251,7 @@ func (c *chaos) wantNothingLeft() {
 		"flights":   v.Flights.(interface{ Len() int }).Len() != 0,
 		"turns":     !v.Core.Loads.TryAcquire(int64(v.Core.Config.MaxLoads)),
 		"refreshes": !v.Core.Refresh.TryAcquire(int64(v.Core.Config.MaxRefreshes)),
-		"loads":     filling.Loading.Load() != 0,
+		"loads":     resident.Loading.Load() != 0,
 	} {
 		if left {
 			c.Errorf("seed %d: some %s are left", c.seed, what)

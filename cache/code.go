@@ -6,7 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -27,9 +27,9 @@ var codes = []struct {
 	{key.ErrNumber, "key"},
 	{key.ErrUTF8, "key"},
 	{invalidate.ErrScope, "scope"},
-	{wire.ErrTooLarge, "value_too_large"},
+	{remote.ErrTooLarge, "value_too_large"},
 	{codec.ErrTooLarge, "value_too_large"},
-	{wire.ErrEncode, "codec"},
+	{remote.ErrEncode, "codec"},
 	{codec.ErrValue, "codec"},
 	{codec.ErrType, "codec"},
 	{codec.ErrCorrupt, "codec"},

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/internal/remote"
 )
 
 // Callers branch on these errors. Each is wrapped in an [*Error]; use errors.Is.
@@ -51,7 +51,7 @@ var (
 	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes. It
 	// also means that there is only a local tier and it has no room for the value. The key is still
 	// invalidated.
-	ErrTooLarge = wire.ErrTooLarge
+	ErrTooLarge = remote.ErrTooLarge
 
 	// ErrOption means that a call got an [Option] that it does not take, or an Option whose
 	// value is out of range. The call did nothing.

@@ -4,17 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/filling"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Fill is the handle of a running load, from [Filling]. All its methods may be called on nil,
 // concurrently, and after the load has ended; then they change nothing.
 type Fill struct {
-	load *filling.Fill
+	load *resident.Fill
 }
 
 // in returns the engine's handle, which may be nil.
-func (f *Fill) in() *filling.Fill {
+func (f *Fill) in() *resident.Fill {
 	if f == nil {
 		return nil
 	}
@@ -32,10 +32,10 @@ func Filling(ctx context.Context) *Fill {
 	return &Fill{f}
 }
 
-// under is filling.Of. It is not inlined: so Filling can be, and its result takes no allocation.
+// under is resident.Of. It is not inlined: so Filling can be, and its result takes no allocation.
 //
 //go:noinline
-func under(ctx context.Context) *filling.Fill { return filling.Of(ctx) }
+func under(ctx context.Context) *resident.Fill { return resident.FillOf(ctx) }
 
 // Tenant returns the tenant whose key is being loaded: that of the handle that read it, or
 // [DefaultTenant]. A loader of a cache with several tenants needs it to ask for the right row.
@@ -81,7 +81,7 @@ type Lifetime struct {
 
 // SetLifetime sets how long the value being loaded lives. If a loader calls it several times, each
 // call replaces the fields that it sets.
-func (f *Fill) SetLifetime(l Lifetime) { f.in().SetLifetime(filling.Lifetime(l)) }
+func (f *Fill) SetLifetime(l Lifetime) { f.in().SetLifetime(resident.Lifespan(l)) }
 
 // DependOnPrevious makes the value being loaded depend on everything that the value of
 // [Previous] depends on. Use it in a loader that makes the new value from the old one and
@@ -99,13 +99,13 @@ func (f *Fill) Stores() bool { return f.in().Stores() }
 // the value. Outside a loader Depend does nothing. The tags belong to the tenant of the key being
 // loaded. A tag that is empty, too long or not UTF-8 could never be invalidated, so a value with
 // one is returned but not stored.
-func Depend(ctx context.Context, tags ...string) { filling.Of(ctx).Depend(tags) }
+func Depend(ctx context.Context, tags ...string) { resident.FillOf(ctx).Depend(tags) }
 
 // Previous returns the value that the load under ctx replaces. A loader can ask its source
 // whether that value is still valid, and return [ErrNotModified]. Previous reports false if
 // there is no such value or its type is not V. It also reports false if the value was invalidated.
 // The loader must not change the value.
 func Previous[V any](ctx context.Context) (V, bool) {
-	v, ok := filling.Of(ctx).Previous().(V)
+	v, ok := resident.FillOf(ctx).Previous().(V)
 	return v, ok
 }

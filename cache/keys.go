@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/key"
 )
 
 // fullKey spells a key of a view.
-func fullKey[K comparable](v *store.View, k K) (key.Key, error) {
+func fullKey[K comparable](v *resident.View, k K) (key.Key, error) {
 	if again := k; again != k { // no look-up would find it again
 		return key.Key{}, fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
 	}
@@ -42,7 +41,7 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 
 // changes makes j, which is zero, a job that changes an entry and has no flight. It waits for no
 // load, so a loader may change the entry that it loads.
-func (c Cache[K, V]) changes(j *store.Job, op string, k K, o *store.Options) error {
+func (c Cache[K, V]) changes(j *resident.Job, op string, k K, o *resident.Options) error {
 	if c.s == nil {
 		return errZero(op)
 	}
@@ -60,7 +59,7 @@ func (c Cache[K, V]) changes(j *store.Job, op string, k K, o *store.Options) err
 // asked returns the key of an ask. Its functions stay on the stack.
 func (c Cache[K, V]) asked(k K) engine.Asked {
 	return engine.Asked{
-		Same:  func(e *entry.Entry) bool { return itemOf[K, V](e).key == k },
-		Blank: func() *entry.Entry { return blank[K, V](c.v, k) },
+		Same:  func(e *resident.Entry) bool { return itemOf[K, V](e).key == k },
+		Blank: func() *resident.Entry { return blank[K, V](c.v, k) },
 	}
 }

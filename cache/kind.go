@@ -4,31 +4,30 @@ import (
 	"context"
 	"errors"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/key"
 )
 
-func (s *shared[K, V]) Same(a, b *entry.Entry) bool {
+func (s *shared[K, V]) Same(a, b *resident.Entry) bool {
 	return itemOf[K, V](a).key == itemOf[K, V](b).key
 }
 
-func (s *shared[K, V]) Blank(like *entry.Entry) *entry.Entry {
-	return blank[K, V](store.ViewOf(like), itemOf[K, V](like).key)
+func (s *shared[K, V]) Blank(like *resident.Entry) *resident.Entry {
+	return blank[K, V](resident.ViewOf(like), itemOf[K, V](like).key)
 }
 
-func (s *shared[K, V]) Slot(e *entry.Entry) uint64 {
-	return slotOf(store.ViewOf(e), itemOf[K, V](e).key)
+func (s *shared[K, V]) Slot(e *resident.Entry) uint64 {
+	return slotOf(resident.ViewOf(e), itemOf[K, V](e).key)
 }
 
-func (s *shared[K, V]) Spell(e *entry.Entry) (key.Key, error) {
-	return fullKey(store.ViewOf(e), itemOf[K, V](e).key)
+func (s *shared[K, V]) Spell(e *resident.Entry) (key.Key, error) {
+	return fullKey(resident.ViewOf(e), itemOf[K, V](e).key)
 }
 
-func (s *shared[K, V]) ID(e *entry.Entry) string { return idOf(itemOf[K, V](e).key) }
+func (s *shared[K, V]) ID(e *resident.Entry) string { return idOf(itemOf[K, V](e).key) }
 
-func (s *shared[K, V]) Load(ctx context.Context, loader any, e *entry.Entry) error {
+func (s *shared[K, V]) Load(ctx context.Context, loader any, e *resident.Entry) error {
 	it := itemOf[K, V](e)
 	v, err := loader.(Loader[K, V])(ctx, it.key)
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *shared[K, V]) Load(ctx context.Context, loader any, e *entry.Entry) err
 //	an error that wraps one     the same                its error in Errs, else the whole error
 //	any other error             its value               absent if the whole error is
 //	                                                    ErrNotFound, else the error
-func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry.Entry) (perKey []error, whole error) {
+func (s *shared[K, V]) LoadMany(ctx context.Context, es []*resident.Entry) (perKey []error, whole error) {
 	keys := make([]K, len(es))
 	for i, e := range es {
 		keys[i] = itemOf[K, V](e).key
@@ -87,15 +86,15 @@ func anyOther[K comparable, V any](vals map[K]V, keys []K) bool {
 	return asked < len(vals)
 }
 
-func (s *shared[K, V]) Adopt(e, prev *entry.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }
+func (s *shared[K, V]) Adopt(e, prev *resident.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }
 
-func (s *shared[K, V]) Clone(e *entry.Entry) {
+func (s *shared[K, V]) Clone(e *resident.Entry) {
 	if it := itemOf[K, V](e); s.cfg.Clone != nil {
 		it.val = s.cfg.Clone(it.val)
 	}
 }
 
-func (s *shared[K, V]) Tags(e *entry.Entry) []string {
+func (s *shared[K, V]) Tags(e *resident.Entry) []string {
 	if s.cfg.Tags == nil {
 		return nil
 	}
@@ -103,17 +102,17 @@ func (s *shared[K, V]) Tags(e *entry.Entry) []string {
 	return s.cfg.Tags(it.key, it.val)
 }
 
-func (s *shared[K, V]) Empty(e *entry.Entry) bool {
+func (s *shared[K, V]) Empty(e *resident.Entry) bool {
 	return s.cfg.Empty != nil && s.cfg.Empty(itemOf[K, V](e).val)
 }
 
-func (s *shared[K, V]) Equal(a, b *entry.Entry) (equal, known bool) {
+func (s *shared[K, V]) Equal(a, b *resident.Entry) (equal, known bool) {
 	if s.cfg.Equal == nil {
 		return false, false
 	}
 	return s.cfg.Equal(itemOf[K, V](a).val, itemOf[K, V](b).val), true
 }
 
-func (s *shared[K, V]) Key(e *entry.Entry) any { return &itemOf[K, V](e).key }
+func (s *shared[K, V]) Key(e *resident.Entry) any { return &itemOf[K, V](e).key }
 
-func (s *shared[K, V]) Value(e *entry.Entry) any { return &itemOf[K, V](e).val }
+func (s *shared[K, V]) Value(e *resident.Entry) any { return &itemOf[K, V](e).val }

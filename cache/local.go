@@ -1,11 +1,11 @@
 package cache
 
 import (
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
-// hit returns the item of k if the fast path can serve its entry; see store.View.Hit.
-func (c Cache[K, V]) hit(at uint64, k K, now int64) (it *item[K, V], lease int64, n store.Note) {
+// hit returns the item of k if the fast path can serve its entry; see resident.View.Hit.
+func (c Cache[K, V]) hit(at uint64, k K, now int64) (it *item[K, V], lease int64, n resident.Note) {
 	e := c.v.At(at)
 	if e == nil {
 		return nil, 0, 0

@@ -6,7 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -60,15 +60,15 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if err := c.unusable(op); err != nil {
 		return err
 	}
-	jobs, named, errs := make([]*store.Job, 0, len(keys)), make([]K, 0, len(keys)), map[K]error{}
+	jobs, named, errs := make([]*resident.Job, 0, len(keys)), make([]K, 0, len(keys)), map[K]error{}
 	seen := make(map[K]struct{}, len(keys))
 	for _, k := range keys {
 		if _, again := seen[k]; again {
 			continue
 		}
 		seen[k] = struct{}{}
-		j := new(store.Job)
-		if err := c.changes(j, op, k, &store.AnyAge); err != nil {
+		j := new(resident.Job)
+		if err := c.changes(j, op, k, &resident.AnyAge); err != nil {
 			errs[k] = err
 			continue
 		}

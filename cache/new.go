@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -20,7 +20,7 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
 	}
 	s := &shared[K, V]{cfg: cfg}
-	v, err := engine.Open(&s.store, core, s, &store.Spec{
+	v, err := engine.Open(&s.store, core, s, &resident.Spec{
 		Namespace: cfg.Namespace, Tenant: cmp.Or(cfg.Tenant, DefaultTenant), Policy: cfg.Policy, LocalOnly: cfg.LocalOnly,
 		MaxBatch: cfg.MaxBatch, Codec: cfg.Codec, Schema: cfg.Schema,
 		Loader: anyOf(cfg.Load), LoadsMany: cfg.LoadMany != nil, WantsLoad: cfg.wantsLoad, Tagged: cfg.Tags != nil,

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -24,7 +24,7 @@ type Option struct {
 	d      time.Duration
 	tags   []string
 	ticket string
-	with   *store.Override
+	with   *resident.Override
 }
 
 type optionKind uint8
@@ -81,7 +81,7 @@ func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
 // takesHit reports whether a read with these options takes any value that this process may serve, and needs
 // no loader for that: an audit and an early refresh need the call's loader. It is for options that need no check.
-func takesHit(v *store.View, opts []Option) bool {
+func takesHit(v *resident.View, opts []Option) bool {
 	for i := range opts {
 		if k := opts[i].kind; k != 0 && k != optSkipRemote {
 			return false
@@ -101,8 +101,8 @@ const (
 )
 
 // collect returns what the options of a call say. It may wait for the log. v is nil for the zero Cache.
-func collect(ctx context.Context, v *store.View, opts []Option, of callKind) (store.Options, error) {
-	o, behind := store.AnyAge, false
+func collect(ctx context.Context, v *resident.View, opts []Option, of callKind) (resident.Options, error) {
+	o, behind := resident.AnyAge, false
 	var err error
 	for i := range opts {
 		opt := &opts[i]
@@ -133,9 +133,9 @@ func collect(ctx context.Context, v *store.View, opts []Option, of callKind) (st
 				return o, fmt.Errorf("%w: With: %w", ErrOption, err)
 			}
 		case optSkipLocal:
-			o.Skip |= store.Local
+			o.Skip |= resident.SkipLocal
 		case optSkipRemote:
-			o.Skip |= store.Remote
+			o.Skip |= resident.SkipRemote
 		case optMaxAge:
 			if opt.d < 0 {
 				return o, fmt.Errorf("%w: MaxAge of %v: want 0 or more; leave it out to accept any age", ErrOption, opt.d)
@@ -154,7 +154,7 @@ func collect(ctx context.Context, v *store.View, opts []Option, of callKind) (st
 	if behind {
 		o.MaxAge, o.Anew = 0, true
 	}
-	if of == ofSet && o.Skip == store.Local|store.Remote {
+	if of == ofSet && o.Skip == resident.SkipLocal|resident.SkipRemote {
 		return o, fmt.Errorf("%w: SkipLocal and SkipRemote together leave Set no tier to keep the value in: use Delete", ErrOption)
 	}
 	return o, nil
@@ -172,9 +172,9 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 }
 
 // collectSet is collect for a call that sets values.
-func collectSet(ctx context.Context, v *store.View, opts []Option) (store.Options, error) {
+func collectSet(ctx context.Context, v *resident.View, opts []Option) (resident.Options, error) {
 	o, err := collect(ctx, v, opts, ofSet)
-	if err == nil && v != nil && v.Far == nil && o.Skip&store.Local != 0 {
+	if err == nil && v != nil && v.Far == nil && o.Skip&resident.SkipLocal != 0 {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
 	return o, err
@@ -182,12 +182,7 @@ func collectSet(ctx context.Context, v *store.View, opts []Option) (store.Option
 
 // misplaced returns the error for a read option that was given to Set.
 func (opt *Option) misplaced() error {
-	name := "MaxAge"
-	if opt.kind == optFresh {
-		name = "Fresh"
-	} else if opt.kind == optAtLeast {
-		name = "AtLeast"
-	}
+	name := map[optionKind]string{optMaxAge: "MaxAge", optFresh: "Fresh", optAtLeast: "AtLeast"}[opt.kind]
 	return fmt.Errorf("%w: %s says what a read accepts and has no meaning for Set, which takes TTL, Tags, With, SkipLocal and SkipRemote: "+
 		"pass %s to Fetch, GetOrLoad or GetMany", ErrOption, name, name)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Get returns the value of k: from this process, from the remote tier, or from the cache's
@@ -41,7 +41,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
 	var a engine.Ask
-	if err := a.Start(ctx, c.v, "get", at, nil, &store.AnyAge); err != nil {
+	if err := a.Start(ctx, c.v, "get", at, nil, &resident.AnyAge); err != nil {
 		return v, c.fail("get", k, err)
 	}
 	r, err := a.Read(ctx, c.asked(k), found)
@@ -83,7 +83,7 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 }
 
 // fetch reads a key, or loads it. Found reports whether this process may hold a value that can be served.
-func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *store.Options, found bool) (Result[V], error) {
+func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *resident.Options, found bool) (Result[V], error) {
 	var a engine.Ask
 	if err := a.Start(ctx, c.v, op, c.slot(k), anyOf(load), o); err != nil {
 		return Result[V]{}, c.fail(op, k, err)
@@ -107,8 +107,8 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 		c.v.Inherit(ctx, &it.e, lease)
 		return c.valueOf(it), it.e.Err == nil
 	}
-	var j store.Job
-	if err := c.changes(&j, "peek", k, &store.AnyAge); err != nil {
+	var j resident.Job
+	if err := c.changes(&j, "peek", k, &resident.AnyAge); err != nil {
 		return zero, false
 	}
 	it := engine.Peek(ctx, &j, c.asked(k))

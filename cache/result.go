@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Result is a value with its source, age and state.
@@ -46,7 +46,7 @@ func (s Source) String() string {
 }
 
 // value returns an entry's value, or a copy if the Config has Clone.
-func (c Cache[K, V]) value(e *entry.Entry) V { return c.valueOf(itemOf[K, V](e)) }
+func (c Cache[K, V]) value(e *resident.Entry) V { return c.valueOf(itemOf[K, V](e)) }
 
 func (c Cache[K, V]) valueOf(it *item[K, V]) V {
 	if c.s.cfg.Clone != nil && (it.e.Plain || it.e.Err == nil) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Set invalidates k and stores v in both tiers. When it returns, reads in this process see v,
@@ -38,7 +38,7 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 
 // start prepares a setting, which is zero. An error means that it must not be used; one in s.err
 // concerns only the value.
-func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o *store.Options) error {
+func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o *resident.Options) error {
 	if err := c.changes(&s.Job, op, k, o); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -37,7 +37,7 @@ const ticketForm = "%x-%x-%x"
 // the log does not have what the ticket stands for, and the reason of ctx if ctx ends first. Then read with [AtLeast],
 // which asks the source.
 func (t *Tiers) ReadyFor(ctx context.Context, ticket string) error {
-	return t.do("ready", "-", func(core *store.Core) error {
+	return t.do("ready", "-", func(core *resident.Core) error {
 		at, err := parseTicket(ticket)
 		if err != nil || ticket == "" {
 			return err

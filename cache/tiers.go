@@ -7,7 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/audits"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -15,14 +15,14 @@ import (
 // Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
 // Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
-	core   *store.Core
+	core   *resident.Core
 	audits *audits.Auditor
 }
 
 // Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
 // fails, the parts of cfg stay open.
 func Open(cfg TiersConfig) (*Tiers, error) {
-	core, err := store.New(cfg.engine())
+	core, err := resident.New(cfg.engine())
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 }
 
 // engine returns the engine of the Tiers, or why there is none.
-func (t *Tiers) engine() (*store.Core, error) {
+func (t *Tiers) engine() (*resident.Core, error) {
 	switch {
 	case t == nil:
 		return nil, fault.WrongUse(errors.New("Tiers is nil; make it with Open"))
@@ -41,7 +41,7 @@ func (t *Tiers) engine() (*store.Core, error) {
 }
 
 // do runs an operation of the engine, and wraps its error.
-func (t *Tiers) do(op, key string, run func(*store.Core) error) error {
+func (t *Tiers) do(op, key string, run func(*resident.Core) error) error {
 	core, err := t.engine()
 	if err == nil && core.Work.Closed() {
 		err = fault.ErrClosed
@@ -90,7 +90,7 @@ func (t *Tiers) UnusedPolicies() []string { return t.core.UnusedPolicies() }
 // Reads need not wait for it: until then they go to the source. Without a log, Ready returns
 // immediately.
 func (t *Tiers) Ready(ctx context.Context) error {
-	return t.do("ready", "-", func(core *store.Core) error { return core.Ready(ctx) })
+	return t.do("ready", "-", func(core *resident.Core) error { return core.Ready(ctx) })
 }
 
 // Settle waits until no process of the log can serve values that were invalidated before the
@@ -102,7 +102,7 @@ func (t *Tiers) Ready(ctx context.Context) error {
 // before that, Settle returns an [*invalidate.PendingError]. If ctx ends while the log is out of reach,
 // the error wraps [ErrUnavailable]. Without a log, Settle returns immediately.
 func (t *Tiers) Settle(ctx context.Context) error {
-	return t.do("settle", "-", func(core *store.Core) error { return core.Settle(ctx) })
+	return t.do("settle", "-", func(core *resident.Core) error { return core.Settle(ctx) })
 }
 
 // Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
@@ -117,7 +117,7 @@ func (t *Tiers) Settle(ctx context.Context) error {
 // Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. A
 // PendingError does not tell when the other processes know. To wait for them, call Settle.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("invalidate", nameOf(scopes), func(core *store.Core) error {
+	return t.do("invalidate", nameOf(scopes), func(core *resident.Core) error {
 		if len(scopes) == 0 {
 			return errNoScope
 		}
@@ -141,7 +141,7 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 // The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
 // invalidation.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("expire", nameOf(scopes), func(core *store.Core) error {
+	return t.do("expire", nameOf(scopes), func(core *resident.Core) error {
 		if len(scopes) == 0 {
 			return errNoScope
 		}

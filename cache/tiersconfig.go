@@ -8,8 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -119,18 +118,18 @@ type TiersConfig struct {
 }
 
 // engine returns the configuration of the engine, which calls the hooks with its own types.
-func (cfg *TiersConfig) engine() store.Config {
-	c := store.Config{
+func (cfg *TiersConfig) engine() resident.Config {
+	c := resident.Config{
 		Local: cfg.Local, Remote: cfg.Remote, Log: cfg.Log, InvalidateWait: cfg.InvalidateWait, Policies: cfg.Policies,
 		Codecs: cfg.Codecs, MaxLoads: cfg.MaxLoads, MaxRefreshes: cfg.MaxRefreshes, MaxFlights: cfg.MaxFlights,
 		ClaimTTL: cfg.ClaimTTL, Secret: cfg.Secret, PreviousSecret: cfg.PreviousSecret, MaxAudits: cfg.MaxAudits, MaxTenants: cfg.MaxTenants, Logger: cfg.Logger,
 		MeterProvider: cfg.MeterProvider, TracerProvider: cfg.TracerProvider, Faults: faults{},
 	}
 	if cfg.OnStored != nil {
-		c.OnStored = func(e *entry.Entry) { cfg.OnStored(e) }
+		c.OnStored = func(e *resident.Entry) { cfg.OnStored(e) }
 	}
 	if cfg.OnRemoved != nil {
-		c.OnRemoved = func(e *entry.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
+		c.OnRemoved = func(e *resident.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
 	}
 	return c
 }

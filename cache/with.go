@@ -1,7 +1,7 @@
 package cache
 
 import (
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -20,4 +20,4 @@ import (
 //
 // Keep the Option and pass it to many calls. Its first use in a cache resolves the policy, which
 // allocates; a later hit allocates nothing. The values that p's fields point to must not change.
-func With(p policy.Patch) Option { return Option{kind: optWith, with: &store.Override{Patch: p}} }
+func With(p policy.Patch) Option { return Option{kind: optWith, with: &resident.Override{Patch: p}} }

@@ -3,15 +3,15 @@ package cache
 import (
 	"context"
 
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
 // Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is not an
 // error. The same step may invalidate more scopes.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
-	var j store.Job
-	if err := c.changes(&j, "delete", k, &store.AnyAge); err != nil {
+	var j resident.Job
+	if err := c.changes(&j, "delete", k, &resident.AnyAge); err != nil {
 		return err
 	}
 	return j.Delete(ctx, more...)
@@ -33,8 +33,8 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 // Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
 // that is not cached is not an error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	var j store.Job
-	if err := c.changes(&j, "expire", k, &store.AnyAge); err != nil {
+	var j resident.Job
+	if err := c.changes(&j, "expire", k, &resident.AnyAge); err != nil {
 		return err
 	}
 	return j.ExpireKey(ctx)
@@ -48,6 +48,6 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")
 	}
-	_, err := c.fetch(ctx, "refresh", k, nil, &store.Options{CallOpts: store.CallOpts{NoStale: true, Anew: true}}, true)
+	_, err := c.fetch(ctx, "refresh", k, nil, &resident.Options{CallOpts: resident.CallOpts{NoStale: true, Anew: true}}, true)
 	return err
 }

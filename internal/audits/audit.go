@@ -7,10 +7,8 @@ import (
 
 	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
@@ -29,8 +27,8 @@ const (
 type audit struct {
 	calls.Task
 	of  *Auditor
-	j   store.Job // its Entry is the entry of the hit
-	src entry.Source
+	j   resident.Job // its Entry is the entry of the hit
+	src resident.Source
 	ctx context.Context // of the hit: its values count, its end does not
 }
 
@@ -39,9 +37,9 @@ func (a *audit) Cancel() {}
 
 // hit begins an audit of a hit with the given chance. It leaves out values that are stale by their
 // policy, and remembered errors: the source may say something else now.
-func (a *Auditor) hit(ctx context.Context, j store.Job, it *entry.Entry, src entry.Source, chance float64) {
+func (a *Auditor) hit(ctx context.Context, j resident.Job, it *resident.Entry, src resident.Source, chance float64) {
 	now := j.Core.Now()
-	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Of(ctx).Auditing() {
+	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < resident.Untrusted || resident.FillOf(ctx).Auditing() {
 		return
 	}
 	if !a.take(now) {
@@ -131,10 +129,10 @@ func (a *audit) stands() bool {
 	if j.Core.Work.Closed() || j.View.Policy().Off {
 		return false
 	}
-	if j.Opts.Skip&store.Local == 0 && j.View.Lookup(j.Addr, j.Same) != j.Entry {
+	if j.Opts.Skip&resident.SkipLocal == 0 && j.View.Lookup(j.Addr, j.Same) != j.Entry {
 		return false
 	}
-	return j.View.Clear(j.Entry) && j.Entry.Freshness(j.Core.Now()) >= entry.Untrusted
+	return j.View.Clear(j.Entry) && j.Entry.Freshness(j.Core.Now()) >= resident.Untrusted
 }
 
 // learn waits for the bound. Then it makes sure that this process knows every invalidation up to
@@ -161,7 +159,7 @@ func (a *audit) learn() measure.Stat {
 			return measure.AuditsFailed
 		}
 		// A cell has its times in whole milliseconds.
-		if f.Verdict != store.Usable || time.Duration(f.It.LoadedAt-j.Entry.LoadedAt).Abs() > 3*time.Millisecond {
+		if f.Verdict != resident.Usable || time.Duration(f.It.LoadedAt-j.Entry.LoadedAt).Abs() > 3*time.Millisecond {
 			return measure.AuditsEnded
 		}
 	}
@@ -179,7 +177,7 @@ func (a *audit) context(limit time.Duration) (context.Context, context.CancelFun
 }
 
 // ask calls the loader once. It returns measure.AuditsSame with an answer, and otherwise the audit's outcome.
-func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
+func (a *audit) ask() (got *resident.Entry, why measure.Stat) {
 	t := a.j.Core
 	defer a.of.running.Add(-1)
 	if a.of.running.Add(1) > a.of.most || !t.Loads.TryAcquire(1) {

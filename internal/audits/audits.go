@@ -26,21 +26,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
 // It holds no value.
 type StaleHit struct {
-	Namespace string       // of the cache
-	Tenant    string       // of the key
-	Key       string       // the full key, "tenant:namespace:id"
-	Tags      []string     // of the cached value, "tenant:tag", or "#" and the hash if the text is not known
-	Source    entry.Source // of the hit: Local or Remote
-	LoadedAt  time.Time    // when the load of the cached value began
-	NoticedAt time.Time    // when the audit ended
-	Healed    bool         // Delete of the key returned nil; otherwise it may not have reached other processes
+	Namespace string          // of the cache
+	Tenant    string          // of the key
+	Key       string          // the full key, "tenant:namespace:id"
+	Tags      []string        // of the cached value, "tenant:tag", or "#" and the hash if the text is not known
+	Source    resident.Source // of the hit: Local or Remote
+	LoadedAt  time.Time       // when the load of the cached value began
+	NoticedAt time.Time       // when the audit ended
+	Healed    bool            // Delete of the key returned nil; otherwise it may not have reached other processes
 }
 
 // maxStaleHits is how many stale hits are kept.
@@ -59,7 +58,7 @@ type Auditor struct {
 }
 
 // Open makes the auditor of t. MaxAudits of the core's Config bounds how many audits begin in a second.
-func Open(t *store.Core, onStale func(*StaleHit)) *Auditor {
+func Open(t *resident.Core, onStale func(*StaleHit)) *Auditor {
 	most := t.Config.MaxAudits
 	a := &Auditor{most: int64(most), tokens: float64(most), onStale: onStale}
 	t.Sampled = a.hit

@@ -5,11 +5,10 @@ import (
 	"reflect"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
-func (a *audit) equal(x, y *entry.Entry) bool {
+func (a *audit) equal(x, y *resident.Entry) bool {
 	if x.Err != nil || y.Err != nil {
 		return x.Err != nil && y.Err != nil
 	}
@@ -19,7 +18,7 @@ func (a *audit) equal(x, y *entry.Entry) bool {
 // sameValue compares two values. A codec may write equal maps in different orders, and a value that was
 // read from the remote tier has lost what the codec leaves out. So it compares what a reader of the
 // remote tier would get.
-func sameValue(s *store.Store, x, y *entry.Entry) bool {
+func sameValue(s *resident.Store, x, y *resident.Entry) bool {
 	if same, known := s.Kind.Equal(x, y); known {
 		return same
 	}

@@ -7,26 +7,24 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/calls"
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // Asked is the key of an ask, as the typed side knows it. Its functions stay on the caller's stack,
 // so nothing stores them. An ask with an entry needs none.
 type Asked struct {
-	Same  func(*entry.Entry) bool // whether an entry of the view holds the key
-	Blank func() *entry.Entry     // a new entry with the key
+	Same  func(*resident.Entry) bool // whether an entry of the view holds the key
+	Blank func() *resident.Entry     // a new entry with the key
 }
 
 // Ask is one caller's request for one key. It lives on that caller's stack, and no other
 // goroutine sees it.
 type Ask struct {
-	j      store.Job
+	j      resident.Job
 	lease  int64   // when the call began
 	tick   uint64  // fences applied when the caller called
 	called int64   // the time from which the guarantees count
@@ -40,14 +38,14 @@ type Ask struct {
 }
 
 // Start begins the only ask of a call. An error is the bare cause.
-func (a *Ask) Start(ctx context.Context, v *store.View, op string, at uint64, load any, o *store.Options) error {
+func (a *Ask) Start(ctx context.Context, v *resident.View, op string, at uint64, load any, o *resident.Options) error {
 	a.since = v.Core.Now()
 	a.called = called(ctx, v, a.since, o)
 	return a.begin(v, op, at, load, o)
 }
 
 // called returns the time from which the guarantees of a call count that began at a time.
-func called(ctx context.Context, v *store.View, begun int64, o *store.Options) int64 {
+func called(ctx context.Context, v *resident.View, begun int64, o *resident.Options) int64 {
 	if o.Anew {
 		return begun
 	}
@@ -57,7 +55,7 @@ func called(ctx context.Context, v *store.View, begun int64, o *store.Options) i
 // begin reads the lease and then the tick, once for the call. A second reading for a retry would
 // accept values that the caller must not see. The caller has set called: the time from which the
 // guarantees count. An error is the bare cause.
-func (a *Ask) begin(v *store.View, op string, at uint64, load any, o *store.Options) error {
+func (a *Ask) begin(v *resident.View, op string, at uint64, load any, o *resident.Options) error {
 	// One by one: a literal would first be built on the stack.
 	a.j.Start(v, op, load, o)
 	a.j.Addr = at
@@ -85,9 +83,9 @@ func (a *Ask) own(k Asked) {
 //
 //go:noinline
 func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led bool, err error) {
-	var in *filling.Fill
-	if filling.Loading.Load() > 0 {
-		in = filling.Running(ctx)
+	var in *resident.Fill
+	if resident.Loading.Load() > 0 {
+		in = resident.Running(ctx)
 	}
 	if in != nil {
 		a.own(k)
@@ -123,7 +121,7 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 }
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
-func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
+func (a *Ask) newFlight(in *resident.Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
 	a.own(k)
 	if err := a.j.Spell(); err != nil {
 		return nil, false, err
@@ -142,8 +140,8 @@ func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *fl
 
 // leave ends the caller's part in its flight.
 func (a *Ask) leave(ctx context.Context) {
-	if filling.Loading.Load() > 0 {
-		filling.Of(ctx).Awaited(&a.f.fill)
+	if resident.Loading.Load() > 0 {
+		resident.FillOf(ctx).Awaited(&a.f.fill)
 	}
 	a.f.Leave()
 	a.f = nil
@@ -180,13 +178,13 @@ func (a *Ask) peek(ctx context.Context, i int, give give) bool {
 	j := a.j // the entry of a.j is of the flight, or for its value
 	j.Full, j.Hash, j.Used = a.f.j.Full, a.f.j.Hash, true
 	got, err := j.GetCell(ctx, new(calls.Deadline))
-	if err != nil || got.Verdict != store.Usable {
+	if err != nil || got.Verdict != resident.Usable {
 		return false
 	}
-	out := outcome{it: got.It, src: entry.Remote}
+	out := outcome{it: got.It, src: resident.Remote}
 	switch state := got.It.Freshness(j.Core.Now()); {
-	case state >= entry.Untrusted:
-	case state == entry.Stale:
+	case state >= resident.Untrusted:
+	case state == resident.Stale:
 		out.stale = measure.Revalidating
 	default:
 		return false
@@ -232,8 +230,8 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 
 // Answer is what a read gives its caller. Without an entry the call has failed.
 type Answer struct {
-	It    *entry.Entry
-	Src   entry.Source
+	It    *resident.Entry
+	Src   resident.Source
 	Stale bool
 	at    int64 // when it was given
 }
@@ -254,9 +252,9 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	now := a.j.Core.Now()
 	it, src, reason := out.it, out.src, out.stale
 	if (out.err != nil || it != nil && it.Remembered()) && a.stands(out.old) && !a.j.Opts.NoStale {
-		it, src, reason = out.old, entry.Local, measure.FailedLoad
+		it, src, reason = out.old, resident.Local, measure.FailedLoad
 		if out.far {
-			src = entry.Remote
+			src = resident.Remote
 		}
 	}
 	if it == nil {
@@ -264,7 +262,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	}
 	if led {
 		a.countLed(out, src, reason)
-		if a.j.Policy.Audit > 0 && src != entry.Load && out.err == nil {
+		if a.j.Policy.Audit > 0 && src != resident.Load && out.err == nil {
 			a.j.Core.Sampled(ctx, a.j, it, src, a.j.Policy.Audit)
 		}
 	} else if out.span != nil {
@@ -273,11 +271,11 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	if it.Err != nil {
 		a.j.View.Counts.Inc(measure.Negatives)
 	}
-	if reason == measure.NotStale && src == entry.Load && out.ofExpired {
+	if reason == measure.NotStale && src == resident.Load && out.ofExpired {
 		reason = measure.Revalidating
 	}
 	a.j.Core.Seen.Stale(a.j.View.Counts, reason, now-it.FreshUntil())
-	if filling.Loading.Load() != 0 {
+	if resident.Loading.Load() != 0 {
 		a.j.View.Inherit(ctx, it, a.checkedUnder(f, it))
 	}
 	err := it.Err
@@ -289,7 +287,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 
 // checkedUnder returns the lease under which an outcome was checked. That is the present lease. If the
 // outcome was invalidated after the caller called, it is the lease from then.
-func (a *Ask) checkedUnder(f *flight, it *entry.Entry) int64 {
+func (a *Ask) checkedUnder(f *flight, it *resident.Entry) int64 {
 	lease := a.j.Core.Lease.Read() // before the fences
 	if f.j.Unfenced(it) {
 		return lease
@@ -297,16 +295,16 @@ func (a *Ask) checkedUnder(f *flight, it *entry.Entry) int64 {
 	return a.lease
 }
 
-func (a *Ask) countLed(out *outcome, src entry.Source, reason measure.Reason) {
+func (a *Ask) countLed(out *outcome, src resident.Source, reason measure.Reason) {
 	if out.err != nil || reason == measure.SoftTimeout {
 		return // its load was counted as a miss
 	}
 	switch src {
-	case entry.Local:
+	case resident.Local:
 		a.j.View.Counts.Hit(false, measure.NotStale) // deliver counts the rest
-	case entry.Remote:
+	case resident.Remote:
 		a.j.View.Counts.Inc(measure.HitsRemote)
-	case entry.Load: // counted as a miss when the load began
+	case resident.Load: // counted as a miss when the load began
 	}
 }
 

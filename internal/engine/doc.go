@@ -12,7 +12,7 @@
 // # The states of a read
 //
 // A caller asks (Ask). The fast path answers from the local tier: one hash, one look-up, one reading
-// of the clock, the lease, the fences (store.View.Hit). Otherwise the ask joins the flight of the key, or
+// of the clock, the lease, the fences (resident.View.Hit). Otherwise the ask joins the flight of the key, or
 // leads a new one (Ask.join). The leader looks into the remote tier on its own goroutine, because that
 // first step is nearly always the last. What is left to do becomes a party: a goroutine with its own
 // context, and the runs of the flights that take the same steps (run.go has the diagram):
@@ -39,7 +39,7 @@
 // fence that covers the value has come since, the load was overtaken: it is repeated while a caller
 // waits, and its value is stored nowhere (flight.conclude, run.keepOrDrop). In the remote tier the
 // invalidation has removed the claim, so the fill fails, and this process keeps nothing either
-// (run.filled). Between the two, put asks the history again, under the locks of what the entry depends on (store.Job.PutLocked).
+// (run.filled). Between the two, put asks the history again, under the locks of what the entry depends on (resident.Job.PutLocked).
 //
 // A hit races an invalidation of another process. The reader takes the lease first and then looks at the
 // fences; the follower stores fences first and then extends the lease (lease.go of store). So either the
@@ -68,6 +68,6 @@
 //   - Type parameters. Each further cache of a program then compiles the whole engine again: 240
 //     functions in place of about 45. The price is one unsafe conversion, in itemOf of package cache,
 //     whose guard is View.At of store: same Tiers, same space, and so the same types. Another one, in
-//     entry.Of, leads from the node that the local tier holds to its entry.
+//     resident.Of, leads from the node that the local tier holds to its entry.
 //   - An interface in place of that conversion: a hit pays 6 % for it.
 package engine

@@ -8,9 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -102,7 +101,7 @@ func (p *party) enter(l *load) error {
 	}
 	l.Fill.Open(f.outer, &f.j.Core.Fills, f.j.View.Space.Tenant, f.j.FullKey())
 	l.Behind = f.j.Refreshing != nil
-	l.Carry(filling.ContextKey{}, &l.Fill)
+	l.Carry(resident.ContextKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {
 			l.Also(p.runs[i].f.j.FullKey())
@@ -178,11 +177,11 @@ func (p *party) takeTurn(l *load) error {
 
 // guard calls the user's code and closes the load's Fill, however the code ends. It keeps a panic. A
 // Goexit continues to the end of the goroutine.
-func (a *attempt) guard(t *store.Core, fill *filling.Fill, f func() error) {
-	filling.Loading.Add(1)
+func (a *attempt) guard(t *resident.Core, fill *resident.Fill, f func() error) {
+	resident.Loading.Add(1)
 	a.begun, a.failed = t.Now(), true // unless f returns
 	defer func() {
-		filling.Loading.Add(-1)
+		resident.Loading.Add(-1)
 		if p := recover(); p != nil {
 			a.panicked = t.Faults.Panicked(p)
 		}
@@ -215,7 +214,7 @@ func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
 // renew renews claims until stop, or until the given time.
 //
 //go:noinline
-func renew(ctx context.Context, j *store.Job, until int64, keys []string, claims []tier.Claim) (stop func() bool) {
+func renew(ctx context.Context, j *resident.Job, until int64, keys []string, claims []tier.Claim) (stop func() bool) {
 	every, far, timeout := j.Core.Config.ClaimTTL/3, j.View.Counts.Far, j.Policy.RemoteTimeout
 	var t *time.Timer
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

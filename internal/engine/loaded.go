@@ -5,22 +5,21 @@ import (
 	"errors"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/filling"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // attempt is the result of one run of the loader for one key.
 type attempt struct {
-	e         *entry.Entry // for the value
-	it        *entry.Entry // the value or absence; nil when err or panicked is set
+	e         *resident.Entry // for the value
+	it        *resident.Entry // the value or absence; nil when err or panicked is set
 	err       error
 	cause     error // why it is absent, in the loader's words
 	panicked  error
 	failed    bool // the loader's call as a whole: an error, a panic or a Goexit
 	mark      fence.Mark
-	facts     filling.Facts
+	facts     resident.Facts
 	empty     bool // a value that stands for nothing, by Config.Empty
 	begun     int64
 	took      time.Duration
@@ -38,11 +37,11 @@ func (a *attempt) absent() bool { return a.empty || a.it.Err != nil }
 
 // loaded is the result of the user's loader, and the tags from Config.Tags.
 type loaded struct {
-	one  *entry.Entry
-	all  []*entry.Entry // by run, if there are several or the loader is LoadMany
-	tags [][]string     // by run
-	errs []error        // by run, of LoadMany
-	err  error          // of the whole call
+	one  *resident.Entry
+	all  []*resident.Entry // by run, if there are several or the loader is LoadMany
+	tags [][]string        // by run
+	errs []error           // by run, of LoadMany
+	err  error             // of the whole call
 }
 
 // take takes the entries for the values. They are born at mark.
@@ -51,7 +50,7 @@ func (g *loaded) take(runs []run, mark fence.Mark) {
 	if !runs[0].f.j.Many {
 		return
 	}
-	g.all = make([]*entry.Entry, len(runs))
+	g.all = make([]*resident.Entry, len(runs))
 	g.all[0] = g.one
 	for i := 1; i < len(runs); i++ {
 		g.all[i] = runs[i].f.j.Take(mark)
@@ -78,7 +77,7 @@ func (g *loaded) run(ctx context.Context, runs []run) {
 }
 
 // of returns the entry of the i-th run, and its error.
-func (g *loaded) of(i int) (*entry.Entry, error) {
+func (g *loaded) of(i int) (*resident.Entry, error) {
 	if g.all == nil {
 		return g.one, g.err
 	}
@@ -87,7 +86,7 @@ func (g *loaded) of(i int) (*entry.Entry, error) {
 
 // replaced is the value that a load replaces, or nil, and the lease under which it was clear.
 type replaced struct {
-	it    *entry.Entry
+	it    *resident.Entry
 	lease int64
 }
 
@@ -132,7 +131,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 }
 
 // dependOn makes an entry depend on everything that the entry it replaces depends on.
-func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
+func (f *flight) dependOn(it *resident.Entry, prev replaced, said *resident.Facts) {
 	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
 	if bound {
 		it.Writable().TagSet = prev.it.Clipped()

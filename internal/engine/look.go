@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -25,13 +25,13 @@ func look(ctx context.Context, runs []run, d *calls.Deadline) {
 	}
 	var cells [][]byte
 	var mark fence.Mark
-	err := store.ErrUnconfirmed
+	err := resident.ErrUnconfirmed
 	if f.j.CanCheckFrames(ctx) {
 		mark = f.j.Core.Fences.Capture()
 		cells, err = f.j.View.Counts.Far.GetMany(ctx, f.j.Policy.RemoteTimeout, texts(runs))
 	}
 	for i := range runs {
-		var shown store.Frame
+		var shown resident.Frame
 		why := err
 		if i < len(cells) && (err == nil || cells[i] != nil) {
 			shown, why = runs[i].f.j.Assess(ctx, cells[i], mark)
@@ -52,7 +52,7 @@ func (r *run) claimsAbsent() bool {
 func (r *run) lookAndClaim(ctx context.Context, d *calls.Deadline) {
 	j := &r.f.j
 	if !j.CanCheckFrames(ctx) {
-		r.shown(ctx, store.Frame{}, store.ErrUnconfirmed)
+		r.shown(ctx, resident.Frame{}, resident.ErrUnconfirmed)
 		return
 	}
 	r.claim = tier.Claim{Nonce: r.newNonce(), Lease: j.Core.Config.ClaimTTL}
@@ -62,7 +62,7 @@ func (r *run) lookAndClaim(ctx context.Context, d *calls.Deadline) {
 		r.claimed, r.next = true, toLoad
 		return
 	}
-	var f store.Frame
+	var f resident.Frame
 	if err == nil {
 		f, err = j.Assess(ctx, got.Cell, mark)
 	}
@@ -70,7 +70,7 @@ func (r *run) lookAndClaim(ctx context.Context, d *calls.Deadline) {
 }
 
 // shown handles the remote tier's answer about the run's cell.
-func (r *run) shown(ctx context.Context, f store.Frame, err error) {
+func (r *run) shown(ctx context.Context, f resident.Frame, err error) {
 	switch {
 	case err == nil:
 		r.decide(f)

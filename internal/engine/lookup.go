@@ -4,11 +4,9 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/calls"
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Read is the whole look-up behind every reading method. It tries this process first. The rest is a
@@ -144,18 +142,18 @@ func leadAll(ctx context.Context, asks []*Ask, k Asked, give give) {
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *Ask) follow(ctx context.Context) {
 	a.j.View.Counts.Inc(measure.Merges)
-	if filling.Loading.Load() == 0 {
+	if resident.Loading.Load() == 0 {
 		return
 	}
-	if in := filling.Running(ctx); in != nil {
+	if in := resident.Running(ctx); in != nil {
 		a.f.lent.Lend(in.Turn)
 	}
 }
 
 // fromLocal serves what this process holds: a fresh value, or a stale one with a background
 // refresh. It adds the refresh to old, or starts it if old is nil.
-func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
-	if a.j.Opts.Anew || a.j.Opts.Skip&store.Local != 0 || a.j.Policy.Off {
+func (a *Ask) fromLocal(ctx context.Context, same func(*resident.Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
+	if a.j.Opts.Anew || a.j.Opts.Skip&resident.SkipLocal != 0 || a.j.Policy.Off {
 		return r, false, nil
 	}
 	now := a.called // promises are counted from it, and every entry is checked as of it
@@ -167,9 +165,9 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 		return r, false, nil
 	}
 	state := it.Freshness(now)
-	reason := store.WhyStale(it, state, now)
+	reason := resident.WhyStale(it, state, now)
 	switch {
-	case state == entry.Fresh:
+	case state == resident.Fresh:
 		if it.Due(now, a.j.Policy) {
 			refreshIn(ctx, &a.j, it, old)
 		}
@@ -187,9 +185,9 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 	}
 	a.j.View.Inherit(ctx, it, a.lease)
 	if a.j.Policy.Audit > 0 {
-		a.j.Core.Sampled(ctx, a.j, it, entry.Local, a.j.Policy.Audit)
+		a.j.Core.Sampled(ctx, a.j, it, resident.Local, a.j.Policy.Audit)
 	}
-	return Answer{it, entry.Local, reason != measure.NotStale, now}, true, it.Err
+	return Answer{it, resident.Local, reason != measure.NotStale, now}, true, it.Err
 }
 
 // fail returns the error of a read that got no flight.
@@ -214,7 +212,7 @@ func (a *Ask) over(ctx context.Context, k Asked) error {
 
 // peekRemote returns a value of the remote tier that may be served, or nil. It reports whether the
 // remote tier answered.
-func peekRemote(ctx context.Context, j *store.Job, k Asked) (it *entry.Entry, asked bool) {
+func peekRemote(ctx context.Context, j *resident.Job, k Asked) (it *resident.Entry, asked bool) {
 	if j.Far() == nil {
 		return nil, false
 	}
@@ -223,7 +221,7 @@ func peekRemote(ctx context.Context, j *store.Job, k Asked) (it *entry.Entry, as
 	if err != nil {
 		return nil, false
 	}
-	if f.Verdict != store.Usable || f.It.Freshness(j.Core.Now()) < entry.Stale {
+	if f.Verdict != resident.Usable || f.It.Freshness(j.Core.Now()) < resident.Stale {
 		return nil, true
 	}
 	j.Put(f.It, f.Size)
@@ -232,7 +230,7 @@ func peekRemote(ctx context.Context, j *store.Job, k Asked) (it *entry.Entry, as
 }
 
 // Peek returns an entry that may be served without a load, or nil. The job's key is spelled.
-func Peek(ctx context.Context, j *store.Job, k Asked) *entry.Entry {
+func Peek(ctx context.Context, j *resident.Job, k Asked) *resident.Entry {
 	if j.Policy.Off {
 		j.DependOn(ctx)
 		return nil
@@ -241,9 +239,9 @@ func Peek(ctx context.Context, j *store.Job, k Asked) *entry.Entry {
 	lease := j.Core.Lease.Read() // before find and peekRemote look at the fences
 	it, _ := j.View.Find(j.Addr, k.Same, now)
 	switch {
-	case it == nil || it.Freshness(now) < entry.Stale:
+	case it == nil || it.Freshness(now) < resident.Stale:
 		it, _ = peekRemote(ctx, j, k)
-	case it.Freshness(now) == entry.Untrusted:
+	case it.Freshness(now) == resident.Untrusted:
 		if got, asked := peekRemote(ctx, j, k); asked && (got == nil || !got.Remembered()) {
 			it = got
 		}

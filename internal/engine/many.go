@@ -3,15 +3,14 @@ package engine
 import (
 	"context"
 
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Batch is one GetMany: how it began, and the keys that this process could not answer from its own
 // entries. It lives on the caller's stack.
 type Batch struct {
-	v      *store.View
-	o      store.Options
+	v      *resident.View
+	o      resident.Options
 	Called int64
 	AnyHit bool // any value that this process may serve will do
 	asks   []Ask
@@ -29,7 +28,7 @@ func (b *Batch) Again(at uint64) bool {
 }
 
 // NewBatch begins a GetMany.
-func NewBatch(ctx context.Context, v *store.View, o *store.Options) Batch {
+func NewBatch(ctx context.Context, v *resident.View, o *resident.Options) Batch {
 	b := Batch{v: v, o: *o, Called: called(ctx, v, v.Core.Now(), o), AnyHit: o.AnyHit() && !v.Core.Work.Closed()}
 	if b.o.Policy == nil {
 		b.o.Policy = v.Policy() // one for all keys
@@ -38,7 +37,7 @@ func NewBatch(ctx context.Context, v *store.View, o *store.Options) Batch {
 }
 
 // Hit follows a local hit of the fast path.
-func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n store.Note) {
+func (b *Batch) Hit(ctx context.Context, it *resident.Entry, lease int64, n resident.Note) {
 	b.v.Inherit(ctx, it, lease)
 	if n != 0 {
 		sampled(ctx, b.v, it)
@@ -68,7 +67,7 @@ func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done boo
 
 // Run fetches and loads the keys that are left, and starts the refreshes of stale ones. It gives the
 // answer for each of these keys to its caller. The entry holds the key.
-func (b *Batch) Run(ctx context.Context, give func(e *entry.Entry, r Answer, err error)) {
+func (b *Batch) Run(ctx context.Context, give func(e *resident.Entry, r Answer, err error)) {
 	b.old.start(ctx)
 	if len(b.asks) == 0 {
 		return
@@ -87,7 +86,7 @@ func (b *Batch) Run(ctx context.Context, give func(e *entry.Entry, r Answer, err
 
 // wave returns how many of n keys one GetMany fetches or loads at a time. A call that needs more
 // than MaxFlights takes half of them, and leaves the rest to other calls.
-func wave(v *store.View, n int) int {
+func wave(v *resident.View, n int) int {
 	if most := v.Core.Config.MaxFlights; n > most {
 		return max(most/2, 1)
 	}

@@ -24,7 +24,7 @@ var before = []struct {
 
 func TestLeaseIsReadBeforeFences(t *testing.T) {
 	var files []string
-	for _, pattern := range []string{"*.go", "../store/*.go", "../entry/*.go"} {
+	for _, pattern := range []string{"*.go", "../resident/*.go"} {
 		some, err := filepath.Glob(pattern)
 		if err != nil || len(some) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(some), err)

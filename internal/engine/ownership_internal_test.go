@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/calls"
-	"github.com/twofold-go/twofold/internal/filling"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // A run belongs to the goroutine of its party. Other goroutines have the flight, contexts, and a
@@ -14,7 +14,7 @@ import (
 // field while the party writes it.
 func TestLateCannotReachARun(t *testing.T) {
 	owned := reachable(
-		reflect.TypeFor[late](), reflect.TypeFor[flight](), reflect.TypeFor[filling.Fill](),
+		reflect.TypeFor[late](), reflect.TypeFor[flight](), reflect.TypeFor[resident.Fill](),
 		reflect.TypeFor[outcome](), reflect.TypeFor[calls.Scope](), reflect.TypeFor[calls.Deadline](),
 		reflect.TypeFor[countdown](), reflect.TypeFor[Ask](),
 	)

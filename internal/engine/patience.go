@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // patience is how long a call waits before it looks for an old value to serve: the policy's
@@ -46,7 +46,7 @@ func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
 		if p.over {
 			if it := a.j.Standing(); a.bridges(it) {
 				f.Pin()
-				return &outcome{it: it, src: entry.Local, stale: measure.SoftTimeout}
+				return &outcome{it: it, src: resident.Local, stale: measure.SoftTimeout}
 			}
 		}
 		if ctx.Done() == nil && soft == nil {
@@ -66,9 +66,9 @@ func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
 }
 
 // stands reports whether an old value may stand in for a load.
-func (a *Ask) stands(old *entry.Entry) bool {
+func (a *Ask) stands(old *resident.Entry) bool {
 	return old != nil && !a.j.Opts.Anew && old.LoadedAt >= a.j.MinLoaded && a.j.View.Clear(old)
 }
 
 // bridges reports whether an old value may be served while a load goes on.
-func (a *Ask) bridges(old *entry.Entry) bool { return a.stands(old) && old.Bridges(a.j.Core.Now()) }
+func (a *Ask) bridges(old *resident.Entry) bool { return a.stands(old) && old.Bridges(a.j.Core.Now()) }

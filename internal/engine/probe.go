@@ -4,22 +4,20 @@ import (
 	"context"
 	"errors"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Probe calls the job's loader once, for a comparison. Its caller has acquired a turn among MaxLoads, which
 // Probe gives back. It joins no flight, takes no claim, and stores nothing. ErrNotFound is an answer: an entry with that error. ok is false
 // if there is no answer, or if the loader or a part says that the value is not for keeping.
-func Probe(ctx context.Context, j *store.Job) (got *entry.Entry, ok bool) {
+func Probe(ctx context.Context, j *resident.Job) (got *resident.Entry, ok bool) {
 	t := j.Core
-	turn := new(filling.Turn)
+	turn := new(resident.Turn)
 	turn.Take(t.Loads)
 	defer turn.Leave()
-	fill := &filling.Fill{Audit: true, Turn: turn}
+	fill := &resident.Fill{Audit: true, Turn: turn}
 	fill.Open(nil, &t.Fills, j.View.Space.Tenant, j.FullKey())
 	ctx = fill.Within(ctx)
 	end := func(bool) {}
@@ -44,12 +42,12 @@ func Probe(ctx context.Context, j *store.Job) (got *entry.Entry, ok bool) {
 	return got, at.panicked == nil && err == nil && ctx.Err() == nil && !f.Unstored && !f.NeverFresh && !f.OfExpired
 }
 
-func probe(ctx context.Context, j *store.Job) (*entry.Entry, error) {
+func probe(ctx context.Context, j *resident.Job) (*resident.Entry, error) {
 	e := j.Take(j.Core.Fences.Capture())
 	var err error
 	if j.Many {
 		var errs []error
-		errs, _ = j.View.Kind.LoadMany(ctx, []*entry.Entry{e})
+		errs, _ = j.View.Kind.LoadMany(ctx, []*resident.Entry{e})
 		err = errs[0]
 	} else {
 		err = j.View.Kind.Load(ctx, j.Loader, e)

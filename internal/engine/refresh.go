@@ -3,10 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // refreshes is what one call found to be refreshed in the background. Keys of LoadMany are
@@ -17,14 +15,14 @@ type refreshes []Ask
 // blocks. It is not inlined, because a caller that waits should keep a small stack.
 //
 //go:noinline
-func refreshLater(ctx context.Context, j *store.Job, it *entry.Entry) {
+func refreshLater(ctx context.Context, j *resident.Job, it *resident.Entry) {
 	var one refreshes
 	one.add(j, it)
 	one.start(ctx)
 }
 
 // refreshIn adds the refresh to old, or starts it if old is nil.
-func refreshIn(ctx context.Context, j *store.Job, it *entry.Entry, old *refreshes) {
+func refreshIn(ctx context.Context, j *resident.Job, it *resident.Entry, old *refreshes) {
 	if old == nil {
 		refreshLater(ctx, j, it)
 		return
@@ -48,7 +46,7 @@ func refreshStale(ctx context.Context, runs []run) {
 // started a moment ago.
 //
 //go:noinline
-func (rs *refreshes) add(j *store.Job, it *entry.Entry) {
+func (rs *refreshes) add(j *resident.Job, it *resident.Entry) {
 	now := j.Core.Now()
 	if !j.CanLoad() || !it.StartTry(now, refreshPause) {
 		return
@@ -69,7 +67,7 @@ func (rs refreshes) start(ctx context.Context) {
 		return
 	}
 	// A refresh is no part of the caller's load, and takes its own turn.
-	ctx = filling.Outside(ctx)
+	ctx = resident.Outside(ctx)
 	for len(rs) > 0 {
 		n := 1
 		if j := &rs[0].j; j.Many {

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
-	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -23,7 +22,7 @@ import (
 func (r *run) keepOrDrop(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
-	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked, ofExpired: a.facts.OfExpired}
+	r.out = outcome{it: a.it, src: resident.Load, err: a.err, cause: a.cause, panicked: a.panicked, ofExpired: a.facts.OfExpired}
 	switch {
 	case a.panicked != nil:
 		f.j.View.Counts.Inc(measure.LoadPanics)
@@ -69,7 +68,7 @@ func notOfSource(err error) bool {
 const neverFresh = time.Duration(-1)
 
 // ttlOf returns how long the loaded value is fresh, or neverFresh. 0: the value must not be stored.
-func ttlOf(j *store.Job, a *attempt) time.Duration {
+func ttlOf(j *resident.Job, a *attempt) time.Duration {
 	switch {
 	case a.facts.NeverFresh:
 		return neverFresh // admits decides whether it is stored
@@ -84,7 +83,7 @@ func ttlOf(j *store.Job, a *attempt) time.Duration {
 }
 
 // admits reports whether the loaded value may be stored, and counts the reason if not.
-func admits(j *store.Job, a *attempt) bool {
+func admits(j *resident.Job, a *attempt) bool {
 	why := measure.FillStored
 	switch {
 	case j.Policy.Off:
@@ -113,7 +112,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 		f.j.View.Counts.Inc(measure.FillManyTags)
 	}
 	if m := a.facts.Fixed(f.j.Policy); a.empty {
-		it.SetTerms(wire.NeverStale)
+		it.SetTerms(remote.NeverStale)
 	} else {
 		it.SetTerms(m)
 	}
@@ -153,8 +152,8 @@ func (r *run) drop() {
 }
 
 // lifetimeOf returns an entry's lifetime under its terms and the policy.
-func lifetimeOf(j *store.Job, it *entry.Entry, ttl time.Duration) entry.Lifetime {
-	l := entry.Lifetime{Soft: lifetimes.Spread(ttl, j.Policy.Jitter, j.Hash), Trust: policy.Forever}
+func lifetimeOf(j *resident.Job, it *resident.Entry, ttl time.Duration) resident.Lifetime {
+	l := resident.Lifetime{Soft: lifetimes.Spread(ttl, j.Policy.Jitter, j.Hash), Trust: policy.Forever}
 	if j.Policy.LocalTTL > 0 {
 		if j.View.Far == nil {
 			l.Soft = min(l.Soft, j.Policy.LocalTTL)
@@ -193,7 +192,7 @@ func sendFills(ctx context.Context, runs []run) {
 			r.fill.Nonce = r.claim.Nonce
 			keys, fills = append(keys, r.f.j.FullKey()), append(fills, r.fill)
 			if last := &fills[len(fills)-1]; len(last.Cell) == 0 && r.leavesMark() {
-				last.Cell, last.TTL = wire.EndMark(last.Nonce), wire.MarkStays
+				last.Cell, last.TTL = remote.EndMark(last.Nonce), remote.MarkStays
 			}
 		}
 	}
@@ -249,15 +248,15 @@ func (r *run) finish() {
 }
 
 // payloadOf encodes an entry for the remote tier, or returns why it cannot be stored there.
-func payloadOf(j *store.Job, it *entry.Entry) (wire.Encoded, measure.Stat) {
+func payloadOf(j *resident.Job, it *resident.Entry) (remote.Encoded, measure.Stat) {
 	if it.Err != nil {
-		e := wire.Encoded{Codec: j.View.Codec.ID()}
+		e := remote.Encoded{Codec: j.View.Codec.ID()}
 		e.Data = []byte(j.Core.Faults.Code(it.Err))
 		return e, measure.FillStored
 	}
 	e, err := j.View.Encode(j.View.Value(it), j.Policy.MaxValueBytes)
 	switch {
-	case errors.Is(err, wire.ErrTooLarge):
+	case errors.Is(err, remote.ErrTooLarge):
 		j.View.WarnOfSize(j.Policy.MaxValueBytes)
 		return e, measure.FillTooLarge
 	case err != nil:

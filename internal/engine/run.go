@@ -8,9 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/calls"
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/filling"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -65,9 +63,9 @@ const maxRefusals = 8
 type run struct {
 	f     *flight
 	next  state
-	frame store.Frame  // from the remote tier
-	spare *entry.Entry // the frame's value, if it could not be served directly
-	far   bool         // this process held no value of that load
+	frame resident.Frame  // from the remote tier
+	spare *resident.Entry // the frame's value, if it could not be served directly
+	far   bool            // this process held no value of that load
 	claim tier.Claim
 
 	claimed bool // this run holds the claim
@@ -81,10 +79,10 @@ type run struct {
 	waits    waits
 
 	fill  tier.Fill          // sent to the claim; without a Cell it gives the claim back
-	keep  *entry.Entry       // goes to the local tier, unless the claim was lost
+	keep  *resident.Entry    // goes to the local tier, unless the claim was lost
 	size  int64              // of keep's value
 	out   outcome            // the flight's outcome; see finish
-	then  *entry.Entry       // to be refreshed after the flight; see refreshStale
+	then  *resident.Entry    // to be refreshed after the flight; see refreshStale
 	again bool               // the load was overtaken and is repeated
 	span  *trace.SpanContext // of the last load
 }
@@ -122,9 +120,9 @@ type waits struct {
 // load is one call of a loader, with its turn and its limits.
 type load struct {
 	calls.Scope
-	filling.Fill
+	resident.Fill
 	ctx    context.Context // the loader's context: the load itself, or a child with a span
-	turn   filling.Turn    // its own, unless it runs in another load's
+	turn   resident.Turn   // its own, unless it runs in another load's
 	span   *trace.SpanContext
 	traced func(failed bool)
 }
@@ -140,7 +138,7 @@ type late struct {
 
 type overdue struct {
 	f     *flight
-	spare *entry.Entry
+	spare *resident.Entry
 	far   bool
 	span  *trace.SpanContext
 }

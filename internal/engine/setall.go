@@ -8,7 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -68,7 +68,7 @@ func (s *Setting) here() {
 	if s.alone() {
 		s.Job.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.Job.Full)}})
 	}
-	if s.Job.Opts.Skip&store.Local != 0 {
+	if s.Job.Opts.Skip&resident.SkipLocal != 0 {
 		s.Job.Core.Local.Delete(s.Job.Addr) // only to give the memory back
 	}
 }
@@ -102,7 +102,7 @@ func seizeAll(ctx context.Context, sets []Setting) {
 				s.claim.Seen = tier.Nonce(got[i].Cell[1:])
 				refused = append(refused, s)
 			case err != nil: // got may be empty
-				s.err = store.Unreached(err)
+				s.err = resident.Unreached(err)
 			default:
 				s.Job.View.Counts.Inc(measure.FillLost)
 			}
@@ -126,7 +126,7 @@ func spreadAll(ctx context.Context, sets []Setting, gone bool, until time.Time) 
 		return
 	}
 	err := sets[0].Job.Core.Spread(ctx, sets[0].Job.Policy.RemoteTimeout, r)
-	failed := store.FailedKeys(err)
+	failed := resident.FailedKeys(err)
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
 			if s.written = !failed(s.Job.FullKey()); !s.written {
@@ -171,7 +171,7 @@ func fillAll(ctx context.Context, sets []Setting) {
 			s.Job.Put(s.It, s.size)
 		case err != nil:
 			s.Job.View.Counts.Inc(measure.FillFailed)
-			s.err = store.Unreached(err)
+			s.err = resident.Unreached(err)
 			s.Job.Put(s.It, s.size)
 		default: // an invalidation or another Set came last
 			s.Job.View.Counts.Inc(measure.FillLost)

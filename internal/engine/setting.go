@@ -6,22 +6,20 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
-	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // Setting is one value that Set stores.
 type Setting struct {
-	Job     store.Job // for the caller to begin
-	It      *entry.Entry
-	payload wire.Encoded
+	Job     resident.Job // for the caller to begin
+	It      *resident.Entry
+	payload remote.Encoded
 	size    int64
 	keep    bool       // false: only invalidate
 	claim   tier.Claim // on its cell
@@ -41,7 +39,7 @@ func (s *Setting) Result() error {
 }
 
 // Prepare prepares an entry, which holds the key and the value. The job has begun.
-func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
+func (s *Setting) Prepare(ctx context.Context, e *resident.Entry) {
 	s.Job.Entry = e
 	s.Job.Core.All.Inc(measure.InvalidatedKeys)
 	if s.It, s.payload, s.size, s.err = prepare(&s.Job); s.err == nil {
@@ -51,16 +49,16 @@ func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
 }
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.
-func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, err error) {
+func prepare(j *resident.Job) (it *resident.Entry, payload remote.Encoded, size int64, err error) {
 	it = j.Take(fence.Mark{})
 	j.View.Kind.Clone(it)
 	if j.View.Kind.Empty(it) {
-		it.SetTerms(wire.NeverStale)
+		it.SetTerms(remote.NeverStale)
 	}
-	f := filling.NothingSaid
+	f := resident.NothingSaid
 	j.SetTags(it, j.View.Kind.Tags(it), &f)
 	if f.BadTag {
-		return it, wire.Encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
+		return it, remote.Encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
 	if it.Many() {
 		j.View.Counts.Inc(measure.FillManyTags)
@@ -70,17 +68,17 @@ func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, e
 	}
 	size = j.SizeOf(it, payload.Plain)
 	if j.Far() == nil && size > int64(j.Policy.MaxValueBytes) {
-		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", wire.ErrTooLarge, size, j.Policy.MaxValueBytes)
+		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", remote.ErrTooLarge, size, j.Policy.MaxValueBytes)
 	}
 	return it, payload, size, err
 }
 
 // replace fences the key and stores the entry in the same step.
-func replace(j *store.Job, it *entry.Entry, size int64, keep bool) error {
+func replace(j *resident.Job, it *resident.Entry, size int64, keep bool) error {
 	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
 	defer mu.Unlock()
-	keep = keep && j.Opts.Skip&store.Local == 0
+	keep = keep && j.Opts.Skip&resident.SkipLocal == 0
 	j.Core.Fences.Replace(j.Hash, func() {
 		if old := j.View.Lookup(j.Addr, j.Same); old != nil {
 			old.End()
@@ -94,7 +92,7 @@ func replace(j *store.Job, it *entry.Entry, size int64, keep bool) error {
 	}
 	date(j, it)
 	if !j.PutLocked(it, size) && j.Far() == nil {
-		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", wire.ErrTooLarge, j.Cost(it, size))
+		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", remote.ErrTooLarge, j.Cost(it, size))
 	}
 	return nil
 }
@@ -105,7 +103,7 @@ func (s *Setting) freeze(as fence.Mark) (cell []byte, ttl time.Duration, err err
 }
 
 // date gives an entry the age of what this process knows now, and returns the mark of that.
-func date(j *store.Job, it *entry.Entry) fence.Mark {
+func date(j *resident.Job, it *resident.Entry) fence.Mark {
 	mark := j.Core.Fences.Capture()
 	it.Date(mark)
 	it.LoadedHere(j.Core.Now(), 0)
@@ -118,4 +116,4 @@ func date(j *store.Job, it *entry.Entry) fence.Mark {
 }
 
 // empty reports whether prepare found the value empty. No other value to set has terms.
-func empty(it *entry.Entry) bool { return it.Terms != nil }
+func empty(it *resident.Entry) bool { return it.Terms != nil }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -25,7 +24,7 @@ func (r *run) begin() {
 	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
 	// the load and left a value for this read.
 	if it, reason := r.f.here(); it != nil {
-		r.end(outcome{it: it, src: entry.Local, stale: reason})
+		r.end(outcome{it: it, src: resident.Local, stale: reason})
 		return
 	}
 	r.next = toLook
@@ -72,16 +71,16 @@ func (r *run) cutOff() {
 }
 
 // decide chooses the run's next step after a frame.
-func (r *run) decide(f store.Frame) {
+func (r *run) decide(f resident.Frame) {
 	r.frame = f
 	switch {
-	case f.Verdict == store.Usable && r.serve(f.It):
+	case f.Verdict == resident.Usable && r.serve(f.It):
 	case r.fallback():
 	case !r.f.j.CanLoad():
 		r.end(outcome{err: fault.ErrMiss})
 	case f.Claimed && f.Nonce == r.claim.Nonce && !f.Nonce.IsZero():
 		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
-	case f.Verdict == store.Leased && !r.over():
+	case f.Verdict == resident.Leased && !r.over():
 		r.await()
 	default:
 		r.next = toClaim
@@ -90,28 +89,28 @@ func (r *run) decide(f store.Frame) {
 
 // serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
 // value for a failed load.
-func (r *run) serve(it *entry.Entry) bool {
+func (r *run) serve(it *resident.Entry) bool {
 	f, state := r.f, it.Freshness(r.f.j.Core.Now())
-	if r.spare = it; state <= entry.Stale {
+	if r.spare = it; state <= resident.Stale {
 		here := f.j.Standing()
 		r.far = here == nil || it.LoadedAt > here.LoadedAt+int64(time.Millisecond)
 	}
 	if it.LoadedAt < f.j.MinLoaded || f.j.Opts.Anew {
 		return false
 	}
-	if state == entry.Dead { // kept for the load only
+	if state == resident.Dead { // kept for the load only
 		return false
 	}
 	if old := f.j.Refreshing; old != nil {
-		if state < entry.Untrusted || it.LoadedAt <= old.LoadedAt+int64(time.Millisecond) {
+		if state < resident.Untrusted || it.LoadedAt <= old.LoadedAt+int64(time.Millisecond) {
 			return false // the refresh must replace it
 		}
 		if !it.Remembered() {
 			f.j.View.Counts.Inc(measure.RefreshAdopted)
 		}
 	}
-	out := outcome{it: it, src: entry.Remote}
-	if it.Remembered() && state >= entry.Untrusted { // as if that load had failed here
+	out := outcome{it: it, src: resident.Remote}
+	if it.Remembered() && state >= resident.Untrusted { // as if that load had failed here
 		if out.old = f.standIn(nil); out.old != nil {
 			if it.LoadedAt <= out.old.LoadedAt {
 				return false
@@ -122,11 +121,11 @@ func (r *run) serve(it *entry.Entry) bool {
 	f.j.Put(it, r.frame.Size)
 	switch {
 	case f.j.Refreshing != nil:
-	case state >= entry.Untrusted:
+	case state >= resident.Untrusted:
 		if out.old == nil && it.Due(f.j.Core.Now(), f.j.Policy) {
 			r.then = it
 		}
-	case state == entry.Stale && !f.j.Opts.NoStale:
+	case state == resident.Stale && !f.j.Opts.NoStale:
 		out.stale, r.then = measure.Revalidating, it
 	default:
 		return false
@@ -139,20 +138,20 @@ func (r *run) serve(it *entry.Entry) bool {
 // stale, or it is fresh and the remote tier is out of reach.
 func (r *run) fallback() bool {
 	f := r.f
-	if f.j.Refreshing != nil || f.j.Opts.Anew || f.j.Opts.Skip&store.Local != 0 {
+	if f.j.Refreshing != nil || f.j.Opts.Anew || f.j.Opts.Skip&resident.SkipLocal != 0 {
 		return false
 	}
 	it, now := f.j.Find()
 	if it == nil || it.LoadedAt < f.j.MinLoaded {
 		return false
 	}
-	out := outcome{it: it, src: entry.Local}
+	out := outcome{it: it, src: resident.Local}
 	switch it.Freshness(now) {
-	case entry.Fresh, entry.Untrusted:
+	case resident.Fresh, resident.Untrusted:
 		if !r.cut {
 			return false
 		}
-	case entry.Stale:
+	case resident.Stale:
 		if f.j.Opts.NoStale {
 			return false
 		}
@@ -173,7 +172,7 @@ func (p *party) claim() {
 		r := &p.runs[i]
 		r.claim = tier.Claim{
 			Seen: r.frame.Nonce, Nonce: r.newNonce(), Lease: f.j.Core.Config.ClaimTTL,
-			Refresh: r.frame.Verdict == store.Usable && !r.force,
+			Refresh: r.frame.Verdict == resident.Usable && !r.force,
 		}
 		claims[i] = r.claim
 	}

@@ -3,15 +3,14 @@ package engine
 import (
 	"context"
 
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/resident"
 )
 
 // Told finishes a Get that is a noted hit: it reports the hit, and may audit it.
 //
 //go:noinline
-func Told(ctx context.Context, v *store.View, it *entry.Entry, n store.Note) {
+func Told(ctx context.Context, v *resident.View, it *resident.Entry, n resident.Note) {
 	t, end := v.Core, measure.EndedLocal
 	now := t.Now()
 	switch {
@@ -22,30 +21,30 @@ func Told(ctx context.Context, v *store.View, it *entry.Entry, n store.Note) {
 	}
 	sampled(ctx, v, it)
 	t.Seen.Event(ctx, v.Counts, "cache.hit", end)
-	if n >= store.Timed {
-		t.Seen.Waited(ctx, v.Counts, now-int64(n-store.Timed), end, true)
+	if n >= resident.Timed {
+		t.Seen.Waited(ctx, v.Counts, now-int64(n-resident.Timed), end, true)
 	}
 }
 
 // sampled offers a noted local hit for an audit. The share of noted hits is known.
-func sampled(ctx context.Context, v *store.View, it *entry.Entry) {
+func sampled(ctx context.Context, v *resident.View, it *resident.Entry) {
 	p := v.InForce()
 	if p.Audit == 0 {
 		return
 	}
-	var j store.Job
-	j.Start(v, "audit", nil, &store.AnyAge)
+	var j resident.Job
+	j.Start(v, "audit", nil, &resident.AnyAge)
 	j.Addr = v.Kind.Slot(it)
-	v.Core.Sampled(ctx, j, it, entry.Local, p.Audit*float64(v.Core.Notable.Load()&p.Sample+1))
+	v.Core.Sampled(ctx, j, it, resident.Local, p.Audit*float64(v.Core.Notable.Load()&p.Sample+1))
 }
 
 // Found finishes a Fetch that is a hit of the fast path as of now. No audit is in force.
-func Found(ctx context.Context, v *store.View, it *entry.Entry, lease int64, n store.Note, now int64) Answer {
+func Found(ctx context.Context, v *resident.View, it *resident.Entry, lease int64, n resident.Note, now int64) Answer {
 	v.Inherit(ctx, it, lease)
 	if n != 0 {
 		Told(ctx, v, it, n)
 	}
-	return Answer{it, entry.Local, it.Freshness(now) != entry.Fresh, now}
+	return Answer{it, resident.Local, it.Freshness(now) != resident.Fresh, now}
 }
 
 // Report reports a read that was more than a plain hit.
@@ -58,7 +57,7 @@ func (a *Ask) Report(ctx context.Context, r *Answer, err error) {
 //go:noinline
 func (a *Ask) tell(ctx context.Context, r *Answer, err error) {
 	src, end, event := r.Src, measure.EndedLoad, "cache.hit"
-	if src != entry.Local && src != entry.Remote {
+	if src != resident.Local && src != resident.Remote {
 		event = "cache.miss"
 	}
 	switch {
@@ -69,7 +68,7 @@ func (a *Ask) tell(ctx context.Context, r *Answer, err error) {
 	case r.Stale:
 		end = measure.EndedStale
 	case src != 0:
-		end = measure.EndedLocal + measure.Ending(src-entry.Local)
+		end = measure.EndedLocal + measure.Ending(src-resident.Local)
 	}
 	a.j.Core.Seen.Event(ctx, a.j.View.Counts, event, end)
 	if !a.quiet && a.j.Core.Seen.Waits(ctx) {

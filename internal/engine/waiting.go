@@ -3,8 +3,8 @@ package engine
 import (
 	"time"
 
-	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/resident"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -18,7 +18,7 @@ func (r *run) leavesMark() bool {
 func (r *run) newNonce() tier.Nonce {
 	n := tier.NewNonce()
 	if r.frame.Ended || r.tries > 0 {
-		copy(n[:], wire.AfterEnded)
+		copy(n[:], remote.AfterEnded)
 	}
 	return n
 }
@@ -41,7 +41,7 @@ func (r *run) over() bool {
 	default: // the first look at this claim
 		since = now
 	}
-	return r.f.j.MinLoaded > -entry.Never || now-since > int64(r.f.j.Policy.LoadTimeout)
+	return r.f.j.MinLoaded > -resident.Never || now-since > int64(r.f.j.Policy.LoadTimeout)
 }
 
 // await makes WAIT the next step, or LOAD. A run waits for one load of another process. If that
@@ -64,7 +64,7 @@ func (r *run) await() {
 		return
 	}
 	most := 1
-	if w.n == 1 && now-w.since >= int64(r.f.j.Core.Config.ClaimTTL)/4 && !wire.Follows(n) {
+	if w.n == 1 && now-w.since >= int64(r.f.j.Core.Config.ClaimTTL)/4 && !remote.Follows(n) {
 		most = 2
 	}
 	if r.tries+w.n >= most {

@@ -1,5 +1,6 @@
 // Package remote is the cache's access to the tier that processes share. Each call has its own
-// deadline and passes a breaker. A claim whose answer was lost is given back.
+// deadline and passes a breaker. A claim whose answer was lost is given back. It also turns values into
+// cells and back: payloads, terms, times, and the marks of ended loads.
 package remote
 
 import (
