@@ -119,8 +119,12 @@ func TestTenantsKeepNoMemory(t *testing.T) {
 		request := fmt.Sprintf("%06d%s", i, strings.Repeat("x", 10_000))
 		c.Tenant(request[:6])
 	}
-	if n := int64(heap()) - before; n > 1<<20 {
-		t.Errorf("20,000 unused tenants keep %d bytes", n)
+	// The runtime tells of what has left after a collection, in the background.
+	kept := func() int64 { return int64(heap()) - before }
+	for until := time.Now().Add(20 * time.Second); kept() > 1<<20; runtime.Gosched() {
+		if time.Now().After(until) {
+			t.Fatalf("20,000 unused tenants keep %d bytes", kept())
+		}
 	}
 	runtime.KeepAlive(c)
 }

@@ -54,6 +54,7 @@ type Fences struct {
 
 	mu       sync.RWMutex                                  // protects what follows, and what a Namespace says
 	open     map[string]map[string]weak.Pointer[Namespace] // by tenant and name
+	left     int                                           // tenants that have left open since it was made
 	all      [2]stamp                                      // the last invalidation and the last Expire of everything
 	keyFloor invalidate.Position                           // of the key sequence: not all keys invalidated before are known
 }

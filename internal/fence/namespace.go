@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -99,8 +100,19 @@ func (f *Fences) forget(at place) {
 	if of := f.open[at.tenant]; of[at.name].Value() == nil { // otherwise it was opened again
 		if delete(of, at.name); len(of) == 0 {
 			delete(f.open, at.tenant)
+			f.shrink()
 		}
 	}
+}
+
+// shrink moves the tenants into a smaller map when most have left: a map never gives back memory.
+func (f *Fences) shrink() {
+	if f.left++; f.left < 1000+2*len(f.open) {
+		return
+	}
+	few := make(map[string]map[string]weak.Pointer[Namespace], len(f.open))
+	maps.Copy(few, f.open)
+	f.open, f.left = few, 0
 }
 
 // shorten returns a copy of a full list: of the cuts that are equal it has the last one, and of the others the
