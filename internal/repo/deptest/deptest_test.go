@@ -89,7 +89,7 @@ func rules() []rule {
 		{pkg: "internal/fault", deny: slices.Concat(inModule("cache", "internal/engine", "internal/resident", "internal/fence", "internal/follow", "internal/remote"), redis)},
 		{pkg: "internal/fence", deny: slices.Concat(inModule("cache", "internal/engine", "internal/resident", "internal/follow", "tier"), redis)},
 		{pkg: "internal/remote", deny: slices.Concat(inModule("cache", "internal/engine", "internal/resident", "internal/measure", "internal/fence"), redis)},
-		{pkg: "internal/measure", deny: slices.Concat(inModule("cache", "internal/engine", "internal/resident", "internal/remote", "internal/fence"), redis)},
+		{pkg: "internal/measure", deny: slices.Concat(inModule("cache", "internal/engine", "internal/resident", "internal/fence"), redis)},
 		{pkg: "cache/index", deny: slices.Concat(inModule("cache/httpcache", "cache/cachez"), redis)},
 		{pkg: "cache/cachez", deny: slices.Concat(inModule("tier/redistier", "tier/sqltier", "invalidate/redislog", "invalidate/sqllog"), redis)},
 		{pkg: "cache/httpcache/internal/reason", stdOnly: true, deny: inModule("cache")},
