@@ -10,7 +10,7 @@ import (
 )
 
 // Option changes one call. It is a plain value, so a call without options allocates nothing. The
-// zero Option does nothing. If a call gets two of a kind, the last one counts; tags add up. If a
+// zero Option does nothing. If a call gets two of a kind, the last one counts; tags and tickets add up. If a
 // call does not take an option, or its value is out of range, the call fails with [ErrOption].
 //
 //	                     TTL  Tags  With  SkipLocal  SkipRemote  MaxAge  Fresh  AtLeast

@@ -10,7 +10,8 @@ import (
 func TestReplicaLag(t *testing.T) {
 	lag := thingConfig{Policy: patch{ReplicaLag: new(time.Second), TTL: new(time.Hour)}}
 	long := thingConfig{Policy: patch{ReplicaLag: new(10 * time.Second), TTL: new(time.Hour)}}
-	pages, stale := &patch{TTL: new(time.Hour)}, lag
+	pages, stale, forgetful := &patch{TTL: new(time.Hour)}, lag, lag
+	forgetful.Policy.ErrorTTL = new(time.Minute)
 	stale.Policy.Stale, stale.Policy.Throttle = new(time.Hour), new(time.Duration(0))
 	all := ground("alone paired logged")
 	play(
@@ -38,6 +39,8 @@ func TestReplicaLag(t *testing.T) {
 			wait 1s; a sets set; a gets set local; a refreshes; a gets set local; wait 1s; a refreshes; a gets 1.2 local`},
 		scene{name: "absent", on: all, cfg: lag, steps: `
 			wait 1s; a deletes; source absent; a gets absent load stale; a gets absent load stale; wait 1s; a gets absent load; a gets absent local`},
+		scene{name: "remembered error", on: all, cfg: forgetful, steps: `
+			wait 1s; a deletes; source fails; a gets failed; wait 999ms; a gets failed; source well; a gets any load stale; wait 1ms; source fails; a gets failed; source well; a gets remembered`},
 		scene{name: "LoadMany", on: all, cfg: lag, many: true, steps: `
 			wait 1s; a batches 1-2; loads 2; a deletes key=2; a batches 1-2; loads 3; a batches 1-2; loads 4; wait 1s; a batches 1-2; a batches 1-2; loads 5`},
 		scene{name: "not modified", on: all, cfg: stale, steps: `

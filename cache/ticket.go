@@ -47,8 +47,8 @@ func (t *Tiers) ReadyFor(ctx context.Context, ticket string) error {
 }
 
 // AtLeast makes a read answer with data at least as new as a ticket; see [Tiers.Ticket]. If this process does not know
-// yet what the ticket stands for, the read asks the log. If the log does not answer within 150 ms, or there is none, the
-// read takes only a value whose load begins after the call, as with MaxAge(0). An empty ticket changes
+// yet what the ticket stands for, the read asks the log. If the log does not answer within 150 ms or half of the time that
+// ctx leaves, or there is none, the read takes only a value whose load begins after the call, as with MaxAge(0). An empty ticket changes
 // nothing. A text that is no ticket is an error.
 func AtLeast(ticket string) Option { return Option{kind: optAtLeast, ticket: ticket} }
 

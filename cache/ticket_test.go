@@ -155,3 +155,24 @@ func TestOddTickets(t *testing.T) {
 		equal(t, play("")+play("")+play("1-2-3"), "1.11.11.2", "reads")
 	})
 }
+
+// A read with little time leaves half of it to the source.
+func TestTicketsAndShortDeadlines(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, value, ctx := ticketed(t)
+		*value = "new"
+		must(t, w.c[0].Delete(ctx, 1))
+		advance(time.Millisecond) // a question that was asked at that very moment says nothing
+		w.link[1].Hang(true)
+		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		v, err := w.c[1].GetOrLoad(short, 1, nil, cache.AtLeast(w.tiers[0].Ticket()))
+		must(t, err)
+		equal(t, v, "new", "a read with the ticket")
+		equal(t, time.Since(begun), 50*time.Millisecond, "its time")
+		w.link[1].Heal()
+		advance(bound)
+		synctest.Wait()
+	})
+}

@@ -43,7 +43,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.k.Stats.Bypass(reason.Off)
 		c.handling(next, w, r, t).alone(w, r, "")
 	case c.cfg.Tickets && !c.reaches(w, r, &why):
-		if why == reason.Ticket {
+		switch {
+		case why != reason.Ticket: // the request is answered
+		case t.Wants.OnlyIfCached:
+			c.notHere(w)
+		default:
 			c.handling(next, w, r, t).forItself(w, r, why)
 		}
 	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Saw.Any(rules.SawRange|rules.SawIfMatch):
@@ -66,7 +70,7 @@ const TicketHeader = "Twofold-Ticket"
 // ticketPatience is how long a request waits for the log to say what its ticket stands for.
 const ticketPatience = 150 * time.Millisecond
 
-// reaches reports whether stored pages are at least as new as the request's ticket. If not, why is [reason.Ticket],
+// reaches reports whether stored pages are at least as new as the request's tickets. If not, why is [reason.Ticket],
 // or the request is answered.
 func (c *Cache) reaches(w http.ResponseWriter, r *http.Request, why *reason.Reason) bool {
 	if len(r.Header[TicketHeader]) == 0 {
@@ -74,13 +78,16 @@ func (c *Cache) reaches(w http.ResponseWriter, r *http.Request, why *reason.Reas
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), ticketPatience)
 	defer cancel()
-	err := c.cfg.Tiers.ReadyFor(ctx, r.Header[TicketHeader][0])
-	if errors.Is(err, cache.ErrOption) {
-		http.Error(w, "the header "+TicketHeader+" has no ticket", http.StatusBadRequest)
-		return false
+	for _, ticket := range r.Header[TicketHeader] {
+		switch err := c.cfg.Tiers.ReadyFor(ctx, ticket); {
+		case errors.Is(err, cache.ErrOption):
+			http.Error(w, "the header "+TicketHeader+" has no ticket", http.StatusBadRequest)
+			return false
+		case err != nil:
+			*why = reason.Ticket
+		}
 	}
-	*why = reason.Ticket
-	return err == nil
+	return *why != reason.Ticket
 }
 
 // partly answers a client whose request must not store a page, or asks for a part of one. A fresh page answers it. So

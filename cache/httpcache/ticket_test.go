@@ -18,15 +18,18 @@ func TestTickets(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cfg       httpcache.Config
 		harm      func(*logtest.Faulty)
-		ticket    string // "": that of the process that wrote
+		ticket    string   // "": that of the process that wrote
+		header    []string // of the request, before the ticket; "known" is a ticket from before the write
 		status    int
 		how, body string
 	}{
-		"Shared":             {httpcache.Config{Tickets: true}, nil, "", http.StatusOK, "fwd=uri-miss;stored", "rendering 2"},
-		"Pages":              {httpcache.Config{Tickets: true, Preset: httpcache.Pages}, nil, "", http.StatusOK, "fwd=uri-miss;stored", "rendering 2"},
-		"the log hangs":      {httpcache.Config{Tickets: true}, func(f *logtest.Faulty) { f.Hang(true) }, "", http.StatusOK, "fwd=bypass;detail=ticket", "rendering 2"},
-		"no ticket":          {httpcache.Config{Tickets: true}, nil, "soon", http.StatusBadRequest, "", ""},
-		"without the config": {httpcache.Config{}, nil, "", http.StatusOK, "hit", "rendering 1"},
+		"Shared":             {httpcache.Config{Tickets: true}, nil, "", nil, http.StatusOK, "fwd=uri-miss;stored", "rendering 2"},
+		"Pages":              {httpcache.Config{Tickets: true, Preset: httpcache.Pages}, nil, "", nil, http.StatusOK, "fwd=uri-miss;stored", "rendering 2"},
+		"the log hangs":      {httpcache.Config{Tickets: true}, func(f *logtest.Faulty) { f.Hang(true) }, "", nil, http.StatusOK, "fwd=bypass;detail=ticket", "rendering 2"},
+		"only-if-cached":     {httpcache.Config{Tickets: true}, func(f *logtest.Faulty) { f.Hang(true) }, "", []string{"Cache-Control", "only-if-cached"}, http.StatusGatewayTimeout, "fwd=bypass;detail=not-fresh", "Gateway Timeout\n"},
+		"two tickets":        {httpcache.Config{Tickets: true}, nil, "", []string{httpcache.TicketHeader, "known"}, http.StatusOK, "fwd=uri-miss;stored", "rendering 2"},
+		"no ticket":          {httpcache.Config{Tickets: true}, nil, "soon", nil, http.StatusBadRequest, "", ""},
+		"without the config": {httpcache.Config{}, nil, "", nil, http.StatusOK, "hit", "rendering 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -37,6 +40,11 @@ func TestTickets(t *testing.T) {
 				s := proxied(t, o, tt.cfg)
 				link.DropTail(true)
 				s.get(t, "/")
+				for i, value := range tt.header {
+					if value == "known" {
+						tt.header[i] = writer.Ticket()
+					}
+				}
 				if err := writer.Invalidate(t.Context(), invalidate.All()); err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +56,7 @@ func TestTickets(t *testing.T) {
 				if tt.harm != nil {
 					tt.harm(link)
 				}
-				got := s.get(t, "/", httpcache.TicketHeader, ticket)
+				got := s.get(t, "/", append(tt.header, httpcache.TicketHeader, ticket)...)
 				if got.status != tt.status || tt.body != "" && (got.body != tt.body || !strings.HasPrefix(got.how(), tt.how)) {
 					t.Errorf("%v, want %d, %q and %q", got, tt.status, tt.how, tt.body)
 				}

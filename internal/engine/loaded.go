@@ -119,15 +119,20 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	}
 	a.empty = it.Err == nil && f.j.View.Kind.Empty(it)
 	f.j.SetTags(it, tags, &a.facts)
+	f.doubt(a, it)
+	if a.facts.OfExpired = a.facts.OfExpired || a.lagged; a.facts.OfExpired {
+		it.EndFreshness()
+	}
+	a.it = it
+}
+
+// doubt notes whether an outcome may be older than an invalidation.
+func (f *flight) doubt(a *attempt, it *resident.Entry) {
 	if lag := f.j.Policy.ReplicaLag; lag > 0 {
 		a.lagged = f.j.Recent(a.begun-int64(lag), &it.Deps)
 	} else {
 		_, a.overtaken = f.j.Overtaken(a.mark, &it.Deps)
 	}
-	if a.facts.OfExpired = a.facts.OfExpired || a.lagged; a.facts.OfExpired {
-		it.EndFreshness()
-	}
-	a.it = it
 }
 
 // dependOn makes an entry depend on everything that the entry it replaces depends on.

@@ -51,7 +51,7 @@ func (r *run) rememberError(ctx context.Context, a *attempt, late bool) {
 	a.it.LoadedHere(a.begun, a.took)
 	a.it.Writable().Err = f.j.Stored(f.j.Core.Faults.Remembered(fault.CodeOf(a.err), fault.Remember(a.err, nil, fault.IsCoder)))
 	f.j.SetTags(a.it, nil, &a.facts)
-	if _, overtaken := f.j.Overtaken(a.mark, &a.it.Deps); !overtaken && admits(&f.j, a) {
+	if f.doubt(a, a.it); !a.overtaken && admits(&f.j, a) {
 		r.store(a, ttl)
 	}
 }

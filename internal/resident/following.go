@@ -108,7 +108,7 @@ func (t *Core) Reaches(ctx context.Context, at invalidate.Cursor) bool {
 	if t.Follower != nil && t.Fences.Reached(at) {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, leasePatience)
+	ctx, cancel := context.WithTimeout(ctx, patience(ctx))
 	defer cancel()
 	return t.ReadyFor(ctx, at) == nil
 }

@@ -58,11 +58,15 @@ func (t *Core) Confirm(ctx context.Context, bound time.Duration, now int64) int6
 	if t.Follower == nil || safeguard.Off(safeguard.Lease) || t.Lease.Within(t.Lease.Read(), now, bound) {
 		return now
 	}
-	patience := leasePatience
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(deadline)/2)
-	}
 	// A question from a moment ago is enough.
-	_ = t.Follower.Confirm(ctx, now-min(t.Bound, int64(bound))/2, patience)
+	_ = t.Follower.Confirm(ctx, now-min(t.Bound, int64(bound))/2, patience(ctx))
 	return t.Now()
+}
+
+// patience returns how long a read under ctx waits for the log.
+func patience(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(leasePatience, time.Until(deadline)/2)
+	}
+	return leasePatience
 }

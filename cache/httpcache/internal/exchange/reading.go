@@ -270,7 +270,7 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 		return k.Lines.Miss(m), old
 	}
 	m.Status, m.Detail = int(x.Status.Load()), reason.Reason(x.Why.Load())
-	m.Stored = m.Detail == reason.None && x.Own.Load() != p
+	m.Stored = m.Detail == reason.None && x.Own.Load() != p && !res.Stale
 	return k.Lines.Miss(m), old
 }
 
