@@ -50,6 +50,9 @@ func (t *Tiers) ReadyFor(ctx context.Context, ticket string) error {
 // yet what the ticket stands for, the read asks the log. If the log does not answer within 150 ms or half of the time that
 // ctx leaves, or there is none, the read takes only a value whose load begins after the call, as with MaxAge(0). An empty ticket changes
 // nothing. A text that is no ticket is an error.
+//
+// What a loader reads from other caches while the log does not answer is as new as the bound says, and so is a value
+// that is built from it.
 func AtLeast(ticket string) Option { return Option{kind: optAtLeast, ticket: ticket} }
 
 // parseTicket returns what a ticket stands for. It accepts what Ticket has written, and nothing else.

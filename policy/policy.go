@@ -109,7 +109,7 @@ type Policy struct {
 	LoadTimeout time.Duration
 
 	// Detached lets a load go on until LoadTimeout when its last caller has left. It counts among MaxLoads, and its
-	// value is stored. If an invalidation has overtaken it, it is repeated, at most twice. Callers that come later join it. A first
+	// value is stored. If an invalidation has overtaken it, it is repeated, at most twice, unless there is a ReplicaLag. Callers that come later join it. A first
 	// load that waits for its turn ends with its last caller all the same. It is for a
 	// source that takes longer than its callers wait: otherwise each of them begins a load that is
 	// cancelled, and nothing is ever stored. It costs the source loads that nobody waits for. Close ends such

@@ -173,7 +173,7 @@ type Remote interface {
 
 	// Describe returns what the cache and a log must know about the tier. Self is the tier that the cache was
 	// given. If self is not the tier itself, it is a wrapper, and Server must be empty, because the log would
-	// bypass the wrapper. A wrapper that need not see every call, and that keys and frames pass unchanged, may
+	// bypass the wrapper. A wrapper that need not see every call, and that keys and frames pass unchanged, may, if self is that wrapper,
 	// return the Description that the inner tier gives of itself.
 	Describe(self Remote) Description
 

@@ -29,6 +29,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		why = reason.Router
 		c.k.Advise("a handler was put behind the cache for one request only, which bypasses the cache; " + exchange.Around)
 	}
+	reached, err := c.reaches(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	switch {
 	case why != reason.None && why != reason.Program && t.Wants.OnlyIfCached && !c.cfg.Off:
 		c.notHere(w) // unless Bypass names the request: the cache then leaves it alone
@@ -42,14 +47,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case c.cfg.Off:
 		c.k.Stats.Bypass(reason.Off)
 		c.handling(next, w, r, t).alone(w, r, "")
-	case c.cfg.Tickets && !c.reaches(w, r, &why):
-		switch {
-		case why != reason.Ticket: // the request is answered
-		case t.Wants.OnlyIfCached:
-			c.notHere(w)
-		default:
-			c.handling(next, w, r, t).forItself(w, r, why)
-		}
+	case !reached && t.Wants.OnlyIfCached:
+		c.notHere(w)
+	case !reached:
+		c.handling(next, w, r, t).forItself(w, r, reason.Ticket)
 	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Saw.Any(rules.SawRange|rules.SawIfMatch):
 		c.partly(next, w, r, t)
 	default:
@@ -70,25 +71,26 @@ const TicketHeader = "Twofold-Ticket"
 // ticketPatience is how long a request waits for the log to say what its ticket stands for.
 const ticketPatience = 150 * time.Millisecond
 
-// reaches reports whether stored pages are at least as new as the request's tickets. If not, why is [reason.Ticket],
-// or the request is answered.
-func (c *Cache) reaches(w http.ResponseWriter, r *http.Request, why *reason.Reason) bool {
-	if len(r.Header[TicketHeader]) == 0 {
-		return true
+// reaches reports whether this process knows what the request's tickets stand for, so that its pages and its other
+// caches are at least as new. An error says that a header is no ticket.
+func (c *Cache) reaches(r *http.Request) (ok bool, err error) {
+	if !c.cfg.Tickets || len(r.Header[TicketHeader]) == 0 {
+		return true, nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), ticketPatience)
 	defer cancel()
+	ok = true
 	for _, ticket := range r.Header[TicketHeader] {
-		switch err := c.cfg.Tiers.ReadyFor(ctx, ticket); {
-		case errors.Is(err, cache.ErrOption):
-			http.Error(w, "the header "+TicketHeader+" has no ticket", http.StatusBadRequest)
-			return false
-		case err != nil:
-			*why = reason.Ticket
+		err := c.cfg.Tiers.ReadyFor(ctx, ticket)
+		if errors.Is(err, cache.ErrOption) {
+			return false, errNoTicket
 		}
+		ok = ok && err == nil
 	}
-	return *why != reason.Ticket
+	return ok, nil
 }
+
+var errNoTicket = errors.New("the header " + TicketHeader + " has no ticket")
 
 // partly answers a client whose request must not store a page, or asks for a part of one. A fresh page answers it. So
 // does a stale one that a GET would get.

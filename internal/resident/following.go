@@ -94,23 +94,34 @@ func (t *Core) ReadyFor(ctx context.Context, at invalidate.Cursor) error {
 	case t.Fences.Reached(at):
 		return nil
 	}
+	rest(ctx, atLeastLater)
 	if err := t.confirm(ctx, t.Now()); err != nil {
 		return err
 	}
-	if at.Epoch == t.Fences.Cursor().Epoch && !t.Fences.Reached(at) {
+	if !t.has(at) {
 		return fmt.Errorf("%w: the log does not have what the ticket stands for", fault.ErrUnavailable)
 	}
 	return nil
 }
 
-// Reaches is ReadyFor with little patience.
+// atLeastLater is waited for before a question, so that a question of the same moment does not answer it.
+const atLeastLater = time.Microsecond
+
+// Reaches is ReadyFor with little patience. It gives up at once while the log is out of reach.
 func (t *Core) Reaches(ctx context.Context, at invalidate.Cursor) bool {
-	if t.Follower != nil && t.Fences.Reached(at) {
+	switch {
+	case t.Follower == nil:
+		return false
+	case t.Fences.Reached(at):
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience(ctx))
-	defer cancel()
-	return t.ReadyFor(ctx, at) == nil
+	rest(ctx, atLeastLater)
+	return t.Follower.Confirm(ctx, t.Now(), patience(ctx)) == nil && t.has(at)
+}
+
+// has reports whether an answer of the log has brought the positions, or they are of another epoch.
+func (t *Core) has(at invalidate.Cursor) bool {
+	return at.Epoch != t.Fences.Cursor().Epoch || t.Fences.Reached(at)
 }
 
 // Settle waits until no process of the log can serve values that were invalidated before the call. Without
@@ -143,13 +154,21 @@ func (t *Core) confirm(ctx context.Context, since int64) error {
 		case errors.Is(err, follow.ErrClosed):
 			return fault.ErrClosed
 		}
-		pause := time.NewTimer(t.Config.Log.Bound() / 20)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if !rest(ctx, t.Config.Log.Bound()/20) {
 			return fmt.Errorf("%w: %w", fault.Ended(ctx), Unreached(err))
 		}
+	}
+}
+
+// rest waits. It reports false if ctx ends first.
+func rest(ctx context.Context, d time.Duration) bool {
+	pause := time.NewTimer(d)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
