@@ -235,7 +235,10 @@ func TestHooksChurn(t *testing.T) {
 	cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
 	seen := listen(t, &cfg)
 	tiers := open(t, cfg)
-	c := with(t, tiers, thingConfig{Tags: func(k int, _ string) []string { return []string{fmt.Sprint("mod", k%7)} }, Load: (&source{}).load})
+	c := with(t, tiers, thingConfig{
+		Tags: func(k int, _ string) []string { return []string{fmt.Sprint("mod", k%7)} }, Load: (&source{}).load,
+		Policy: patch{TTL: new(policy.Forever)}, // no sweep removes entries while the test counts
+	})
 	keys := 100_000
 	if testing.Short() {
 		keys /= 10
@@ -260,8 +263,11 @@ func TestHooksChurn(t *testing.T) {
 		}
 	})
 	alive := seen.alive()
-	if entries := tiers.Stats().Local.Entries; int64(len(seen.there)) != entries || len(alive) == 0 {
-		t.Errorf("%d entries were stored and not removed, %d of them alive; the local tier has %d entries", len(seen.there), len(alive), entries)
+	seen.mu.Lock()
+	there := int64(len(seen.there))
+	seen.mu.Unlock()
+	if entries := tiers.Stats().Local.Entries; there != entries || len(alive) == 0 {
+		t.Errorf("%d entries were stored and not removed, %d of them alive; the local tier has %d entries", there, len(alive), entries)
 	}
 	for k := range keys {
 		full := fmt.Sprint("default:things:", k)
