@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/policy"
@@ -151,21 +151,16 @@ func hotPages(t *testing.T) {
 
 // startWarmsUp: the first visitor finds what section 10 lists.
 func startWarmsUp(t *testing.T) {
-	v := visit(t, true)
-	ctx, stop := context.WithCancel(t.Context())
+	s, ended := sitetest.Seeded(t), make(warmedUp)
+	v := &visitor{t: t, queries: s.Queries, site: build(t, s, siteConfig{log: slog.New(slog.NewTextHandler(ended, nil))})}
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	go v.consumer.Run(ctx)
 	go v.warmer.Run(ctx)
-	loaded := regexp.MustCompile(`site_warm_seconds_count (\d+)`)
-	for begun, before := time.Now(), ""; ; {
-		now := loaded.FindString(v.scraped())
-		if now == before && len(v.warmer.Waiting()) == 0 && now != "site_warm_seconds_count 0" {
-			break
-		}
-		if before = now; time.Since(begun) > patience {
-			t.Fatal("nothing was warmed up")
-		}
-		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // wait for the warm-up
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		t.Fatal("the warm-up has not ended")
 	}
 	for _, path := range []string{"/", "/?page=2", "/rss.xml", "/sitemap.xml", "/pages/about"} {
 		if how := v.how("http://blog.example" + path); !strings.Contains(how, hit) {
@@ -177,4 +172,15 @@ func startWarmsUp(t *testing.T) {
 		"site_event_plan_actions_total{", "site_event_consume_seconds", "site_warm_seconds", "site_event_failures_total", "site_warm_failures_total",
 		"site_event_write_triggered_consumes_total", "site_event_auto_consume_runs_total", "site_event_auto_consume_hits_total",
 	)
+}
+
+// warmedUp is a log that tells when the warm-up of the start has ended.
+type warmedUp chan struct{}
+
+// Write implements [io.Writer].
+func (s warmedUp) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("the warm-up of the start has ended")) {
+		close(s)
+	}
+	return len(line), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -38,7 +39,7 @@ func visit(t *testing.T, cached bool) *visitor {
 // its end.
 func build(tb testing.TB, s *store.Store, cfg siteConfig) *site {
 	tb.Helper()
-	cfg.adminKey, cfg.log, cfg.patience, cfg.link = "k", slog.New(slog.DiscardHandler), patience, patiently
+	cfg.adminKey, cfg.log, cfg.patience, cfg.link = "k", cmp.Or(cfg.log, slog.New(slog.DiscardHandler)), patience, patiently
 	site, err := newSite(s, cfg)
 	if err != nil {
 		tb.Fatal(err)
